@@ -3,9 +3,10 @@
     t_r = work_r / throughput_r    for each resource r
     t = t_launch + (t_sm^p + t_memory^p + t_rows^p + t_latency^p + t_barrier^p)^(1/p)
 
-t_sm is the slowest resource inside an SM, t_memory the slower of L2 and DRAM, t_rows the opening of rows of
-DRAM, t_latency the waiting, t_barrier the barriers, in which warps do nothing else. They go on side by side,
-but not perfectly: the exponent p says how well (infinite: the slowest alone counts; 1: one after the other).
+t_sm is what the units of an SM take: the slowest of pipes and issue, and the load/store units, in a p-norm
+of their own. t_memory is the slower of L2 and DRAM, t_rows the opening of rows of DRAM, t_latency the
+waiting, t_barrier the barriers, in which warps do nothing else. They go on side by side, but not perfectly:
+the exponent p says how well (infinite: the slowest alone counts; 1: one after the other).
 
 Throughputs per SM and clock come from the GPU catalogue; the busiest SM sets the time of everything that
 happens inside an SM. It has at least the mean of all, and of the k blocks with the most work one SM gets
@@ -101,8 +102,8 @@ class TimeParameters(Struct, frozen=True):
     pipe_share: float = 0.97
     """Of the peak rate of arithmetic pipes and register ports: what loops of multiply-adds reach on A100,
     V100 and Quadro RTX 8000 (gpu-benches, mixbench). Not fitted."""
-    issue_share: float = 0.87
-    """Of the peak rate of issue and load/store units."""
+    issue_share: float = 0.95
+    """Of the peak rate of issue and load/store units; loops of one work reach 0.96 to 1 on an H200."""
     overlap: float = 2.0
     """Exponent p with which arithmetic, memory, waiting and barriers overlap; 1: not at all."""
     latency_share: float = 1.0
@@ -114,6 +115,7 @@ DEFAULT_TIME_PARAMETERS = TimeParameters()
 WAITING = (Resource.LATENCY, Resource.LONGEST_BLOCK)
 _OF_THE_CHIP = (Resource.L2, Resource.ATOMICS, Resource.DRAM, Resource.DISPATCH)
 _SHARED_BY_SMS = frozenset({*_OF_THE_CHIP, Resource.DRAM_ROWS})
+_NEAR_MEMORY = (Resource.LOAD_STORE, Resource.TEXTURE, Resource.CONSTANT)
 _NOT_A_PIPE = frozenset({*WAITING, *_SHARED_BY_SMS, Resource.LAUNCH, Resource.BARRIER})
 ROW_OPENING_NS = 4.0
 """Between two rows that a channel of DRAM opens (tRRD, a quarter of tFAW): GDDR6 in Ramulator 2 (7 clocks of
@@ -130,6 +132,13 @@ L2_PORT_BYTES = 64.0
 OTHER_REGISTER_READS = 1.2
 """Registers that an instruction reads which is no multiply-add of three: mean of 76 innermost loops of
 NV-DVFS, llm.c and PolyBench in SASS, where `.reuse` spares a read."""
+MOVED_TO_MULTIPLIERS = 0.2
+"""Of the integer instructions that are no multiplications, what nvcc writes as IMAD where the units of fp32
+have less to do: additions, left shifts, moves. 0.1 to 0.4 in kernels of the corpus without fp32, 0 in those
+with much of it (SASS of sm_90). Since Volta."""
+UNIT_OVERLAP = 3.0
+"""Exponent with which pipes and load/store units of an SM overlap: among 2, 3, 4 and 6 the one that suits
+tiled products, kernels and microbenchmarks of an H200 and applications of six older boards. Not fitted."""
 BARRIER_CYCLES = 20.0
 """From the arrival of a block's last warp at a barrier until the first goes on: Volta, recalled."""
 
@@ -247,9 +256,9 @@ def _mean_block(workload: Workload, gpu: Gpu, clocks: Clocks, parameters: TimePa
     for resource, number in (
         (Resource.FP32, instructions.fp32 + shared_units),
         (Resource.FP64, fp64),
-        (Resource.FP16, instructions.fp16),
+        (Resource.FP16, instructions.fp16 / chip.fp16_efficiency),
         (Resource.SPECIAL, instructions.special),
-        (Resource.TENSOR, instructions.tensor),
+        (Resource.TENSOR, instructions.tensor / chip.tensor_efficiency),
     ):
         lanes_of[resource] = _rate(gpu, resource)
         seconds[resource] = lanes * number / lanes_of[resource] / parameters.pipe_share / hertz
@@ -336,7 +345,7 @@ def _by_resource(found: Mapping[tuple[_Place, Resource], float], exponent: float
     for (place, resource), held_s in found.items():
         if place is not _Place.SLOT:
             seconds[resource] = max(seconds.get(resource, 0.0), held_s)
-    units_s = max(held_s for resource, held_s in seconds.items() if resource not in _NOT_A_PIPE)
+    units_s = _units_s(seconds)
     waiting_s = found[_Place.SLOT, Resource.LATENCY]
     alone_s = max(s for key, s in found.items() if key[0] is _Place.SLOT and key[1] is not Resource.LATENCY)
     if alone_s > units_s:
@@ -418,8 +427,22 @@ def _overlapped_s(seconds: dict[Resource, float], exponent: float) -> float:
     """Seconds that resources take side by side: a p-norm of SM, memory, latency and barriers."""
     memory = max(seconds[resource] for resource in _OF_THE_CHIP)
     latency = max(seconds.get(resource, 0.0) for resource in WAITING)
-    sm = max(seconds[resource] for resource in seconds if resource not in _NOT_A_PIPE)
-    parts = (memory, latency, sm, seconds[Resource.BARRIER], seconds.get(Resource.DRAM_ROWS, 0.0))
+    sm, rows = _units_s(seconds), seconds.get(Resource.DRAM_ROWS, 0.0)
+    return _p_norm((memory, latency, sm, seconds[Resource.BARRIER], rows), exponent)
+
+
+def _units_s(seconds: dict[Resource, float]) -> float:
+    """Seconds that the units of an SM take: pipes and issue beside load/store, textures and constants."""
+    near = max(seconds.get(resource, 0.0) for resource in _NEAR_MEMORY)
+    pipes = max(
+        held_s
+        for resource, held_s in seconds.items()
+        if resource not in _NOT_A_PIPE and resource not in _NEAR_MEMORY
+    )
+    return _p_norm((near, pipes), UNIT_OVERLAP)
+
+
+def _p_norm(parts: tuple[float, ...], exponent: float) -> float:
     slowest = max(parts)
     if not slowest:
         return 0.0
@@ -443,8 +466,9 @@ def _known_rate(gpu: Gpu, resource: Resource) -> float | None:
             return gpu.int32_add_per_clock_per_sm
         case Resource.FP64:
             return gpu.fp64_fma_per_clock_per_sm
-        case Resource.FP16:
-            return gpu.fp16_vector_fma_per_clock_per_sm
+        case Resource.FP16:  # an instruction has two halves
+            halves = gpu.fp16_vector_fma_per_clock_per_sm
+            return None if halves is None else halves / 2
         case Resource.SPECIAL:
             return gpu.sfu_per_clock_per_sm
         case Resource.TENSOR:
@@ -461,10 +485,16 @@ def _rate(gpu: Gpu, resource: Resource) -> float:
 
 def _integer_clocks(workload: Workload, gpu: Gpu) -> float:
     """Clocks of one SM for the integer instructions of one thread."""
-    add_rate = _rate(gpu, Resource.INTEGER)
-    multiply = workload.instructions.integer_multiply / (gpu.int32_mul_per_clock_per_sm or add_rate)
-    rest = max(0.0, workload.instructions.integer - workload.instructions.integer_multiply) / add_rate
-    return multiply + rest if gpu.architecture.has_one_integer_pipe else max(multiply, rest)
+    done, add_rate = workload.instructions, _rate(gpu, Resource.INTEGER)
+    multiply_rate = gpu.int32_mul_per_clock_per_sm or add_rate
+    multiply = done.integer_multiply / multiply_rate
+    rest = max(0.0, done.integer - done.integer_multiply)
+    if gpu.architecture.has_one_integer_pipe:
+        return multiply + rest / add_rate
+    busy = max(multiply, (done.fp32 + done.integer_multiply) / gpu.fp32_fma_per_clock_per_sm)
+    even = (rest / add_rate - busy) / (1.0 / add_rate + 1.0 / multiply_rate)
+    moved = min(MOVED_TO_MULTIPLIERS * rest, max(0.0, even))
+    return max(multiply + moved / multiply_rate, (rest - moved) / add_rate)
 
 
 def _atomic_clocks(workload: Workload, gpu: Gpu) -> float:

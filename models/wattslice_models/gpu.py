@@ -118,6 +118,10 @@ class Architecture(Struct, frozen=True):
     """Achievable share of the bandwidth on the specification sheet: refresh and turns take the rest."""
     fp64_efficiency: float
     """Achievable share of the rate of fp64 units: a chip with few of them does not keep them busy."""
+    fp16_efficiency: float
+    """Achievable share of the rate of half precision by the instructions that nvcc chooses."""
+    tensor_efficiency: float
+    """Achievable share of the tensor rate by ``mma.sync``, of one warp at a time."""
     block_dispatch_cycles: float
     """Clocks between two blocks that the whole GPU starts."""
     block_turnaround_cycles: float

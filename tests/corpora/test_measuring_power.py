@@ -97,6 +97,29 @@ def test_a_power_cap_is_a_censored_value_and_not_a_fault():
     assert (power.capped, power.throttled, power.invalid) == (True, False, "")
 
 
+def test_a_board_that_swings_about_its_limit_has_the_mean_of_the_window():
+    readings = tuple(swinging(reading) for reading in Course(throttle=Throttle.POWER_CAP).trace().readings)
+    trace = replace(Course().trace(), readings=readings)
+    power = power_of(trace)
+    inside = trace.between(2.0, 4.5)
+    assert (power.capped, power.invalid) == (True, "")
+    assert power.powers.mtsm_w == integrated_power(inside)
+    assert power.power_w == pytest.approx(680.0, rel=0.02)  # three halves of a second high, two low
+    assert power.core_mhz == pytest.approx(1836.0, rel=0.02)
+    free = replace(trace, readings=tuple(replace(one, throttle=Throttle.NONE) for one in readings))
+    assert "not steady" in power_of(free).invalid
+
+
+def swinging(reading: Reading) -> Reading:
+    """500 W and 800 W, each for half a second; the clock swings along."""
+    at_s = math.floor(reading.time_s * 10) / 10
+    high = at_s % 1.0 < 0.5
+    whole, rest = divmod(at_s, 1.0)
+    energy_j = 650.0 * whole + (800.0 * rest if rest < 0.5 else 400.0 + 500.0 * (rest - 0.5))
+    power_w = 800.0 if high else 500.0
+    return replace(reading, instant_w=power_w, energy_j=energy_j, core_mhz=1980.0 if high else 1620.0)
+
+
 def test_unknown_throttling_stays_unknown():
     power = power_of(Course(throttle=None).trace())
     assert (power.capped, power.throttled) == (None, None)
@@ -165,7 +188,7 @@ def test_a_wild_value_that_the_sensor_holds_is_still_one_wild_value():
 def test_launches_too_short_to_hide_the_gaps_between_them_are_told():
     trace = Course().trace()
     short = replace(trace, window=replace(trace.window, launches=1_000_000))
-    assert "launches of 2 µs: the gaps between them are some 40%" in power_of(short).invalid
+    assert "launches of 2 µs: the gaps between them are some 24%" in power_of(short).invalid
 
 
 def test_the_power_brake_is_no_heat():

@@ -171,7 +171,17 @@ def test_bank_conflicts_in_l1_cost_passes_too():
         predict_time(replace(work, l1_passes=passes), V100, None, EXACT).time_s for passes in (1e4, 8e4)
     )
     assert free == pytest.approx(predict_time(work, V100, None, EXACT).time_s)
-    assert found == pytest.approx(10 * 8 * 8e4 * 128 / 126 / 1380e6)  # 126 bytes a clock and SM
+    assert found == pytest.approx(10 * 8 * 8e4 * 128 / 126 / 1380e6, rel=1e-4)  # 126 bytes a clock and SM
+
+
+def test_load_store_units_overlap_with_the_pipes_of_their_sm():
+    def seconds(**done):
+        work = Workload(17000, 256, 64.0, Instructions(**done), None, *NO_BYTES, dependent_loads=0.0)
+        return predict_time(work, V100, None, EXACT).time_s
+
+    pipe, near = seconds(fp32=2e4), seconds(load_store=1e4)  # 64 and 32 lanes a clock
+    assert near == pytest.approx(pipe, rel=0.01)
+    assert seconds(fp32=2e4, load_store=1e4) == pytest.approx(2 ** (1 / 3) * pipe, rel=0.02)
 
 
 def test_resources_overlap_as_well_as_the_exponent_says():
@@ -437,7 +447,7 @@ def test_the_assumed_rate_of_a_unit_that_hardly_works_is_no_note():
     assert not predict_time(work, load_gpu("rtx_5090")).notes
 
 
-@pytest.mark.parametrize(("pipe", "share"), [("special", 1 / 8), ("tensor", 4.0), ("integer", 1 / 2)])
+@pytest.mark.parametrize(("pipe", "share"), [("special", 1 / 8), ("tensor", 4.0), ("integer", 1 / 2 / 0.8)])
 def test_unknown_rates_are_those_of_boards_alike(pipe, share):
     blackwell = load_gpu("rtx_5090")
     fp32, other = (
@@ -451,6 +461,28 @@ def test_unknown_rates_are_those_of_boards_alike(pipe, share):
         for one in ("fp32", pipe)
     )
     assert other == pytest.approx(fp32 / share, rel=0.01)
+
+
+H200 = load_gpu("h200")
+
+
+def of_pipes(gpu, **done):
+    work = Workload(17000, 256, 48.0, Instructions(**done), l1_bytes=0.0, l2_bytes=0.0, dram_bytes=0.0)
+    return predict_time(work, gpu, parameters=EXACT).time_s
+
+
+def test_integer_work_moves_to_multipliers_that_have_less_to_do():
+    alone = of_pipes(V100, integer=4e4)
+    assert alone == pytest.approx(0.8 * of_pipes(V100, integer=4e4, fp32=4e4), rel=0.01)
+    busy = of_pipes(V100, integer=4e4, integer_multiply=2e4)  # as much either way: none moves
+    assert busy == pytest.approx(of_pipes(V100, integer=2e4, fp32=2e4), rel=0.01)
+
+
+def test_hopper_reaches_parts_of_its_fp16_and_tensor_rates():
+    fp32 = of_pipes(H200, fp32=4e4)
+    assert of_pipes(H200, fp16=4e4) == pytest.approx(fp32 / 0.7, rel=0.01)  # halves: 256 a clock, two each
+    assert of_pipes(H200, tensor=4e4) == pytest.approx(fp32 * 128 / 2048 / 0.6, rel=0.02)
+    assert of_pipes(V100, fp16=4e4) == pytest.approx(of_pipes(V100, fp32=4e4), rel=0.01)
 
 
 def held(blocks, threads=256, warps=64.0, **changes):

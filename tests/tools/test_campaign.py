@@ -313,6 +313,20 @@ def test_another_kind_of_board_begins_anew(tmp_path: Path):
     }
 
 
+def test_rows_are_judged_anew_from_their_traces(undisturbed: Path, tmp_path: Path):
+    campaign = tmp_path / "campaign"
+    shutil.copytree(undisturbed, campaign)
+    (found,) = home.boards(campaign)
+    home.judge_anew(found)  # a trace has its times rounded
+    assert home.judge_anew(found) == 0
+    rows = read_measurements(found.folder / "measured.csv")
+    entry = next(one for one in read_entries(found.folder) if one.row.power_valid)
+    with Journal(found.folder, found.identity) as journal:
+        journal.add(replace(entry, row=replace(entry.row, power_w=1.0, reason="old rule")), None)
+    assert home.judge_anew(found) == 1
+    assert read_measurements(found.folder / "measured.csv") == rows
+
+
 def test_a_torn_packet_gives_what_is_whole_in_it(tmp_path: Path):
     piece(FakeMachine(), tmp_path / "home", tmp_path / "machine")
     (packet,) = (tmp_path / "machine" / "out").glob("*.tar.gz")

@@ -95,7 +95,7 @@ def power_of(trace: Trace, method: Method | None = None) -> Power:
     plateau = None if capped else _plateau(inside)
     steady = trace.between(plateau.begin_s, plateau.end_s) if plateau else inside
     powers = MethodPowers(
-        energy_counter_w=counter_power(steady),
+        energy_counter_w=counter_power(steady, swings=capped is True),
         mtsm_w=integrated_power(steady),
         sma_w=_power(_plateau(trace.readings)),
         papi_w=_reading_at_end(inside),
@@ -121,14 +121,25 @@ def power_of(trace: Trace, method: Method | None = None) -> Power:
     )
 
 
-def counter_power(readings: tuple[Reading, ...]) -> float | None:
+def counter_power(readings: tuple[Reading, ...], swings: bool = False) -> float | None:
     """Watts from the energy counter: the slope of joules over seconds through its steps, by least squares.
 
     The counter moves every 100 ms or so, some milliseconds before a reading shows it: a step is taken to have
-    happened half-way between two readings, and many of them are worth more than the first and the last. None
-    when the counter is missing, made fewer than five steps, or went backwards other than by wrapping at 32
-    bits.
+    happened half-way between two readings, and many of them are worth more than the first and the last. These
+    two alone count where the power `swings`, for then no slope is the mean. None when the counter is missing,
+    made fewer than five steps, or went backwards other than by wrapping at 32 bits.
     """
+    steps = _counter_steps(readings)
+    if len(steps) < _FEWEST_STEPS:
+        return None
+    if swings:
+        (first_s, first_j), (last_s, last_j) = steps[0], steps[-1]
+        return (last_j - first_j) / (last_s - first_s)
+    return statistics.linear_regression(*zip(*steps, strict=True)).slope
+
+
+def _counter_steps(readings: tuple[Reading, ...]) -> list[tuple[float, float]]:
+    """Seconds and joules of the counter's steps; none where it went backwards."""
     steps: list[tuple[float, float]] = []
     before: float | None = None
     before_s = 0.0
@@ -139,14 +150,12 @@ def counter_power(readings: tuple[Reading, ...]) -> float | None:
             continue
         if before is not None and energy_j < before:
             if not (before > 0.9 * _COUNTER_MODULUS_J and energy_j < 0.1 * _COUNTER_MODULUS_J):
-                return None
+                return []
             carried_j += _COUNTER_MODULUS_J
         if before is not None and energy_j != before:
             steps.append(((before_s + reading.time_s) / 2, carried_j + energy_j))
         before, before_s = energy_j, reading.time_s
-    if len(steps) < _FEWEST_STEPS:
-        return None
-    return statistics.linear_regression(*zip(*steps, strict=True)).slope
+    return steps
 
 
 def integrated_power(readings: tuple[Reading, ...]) -> float | None:

@@ -34,8 +34,8 @@ APPLICATIONS = Aim(0.11)
 BOARDS = Aim(0.14)
 """The same, boards left out; and none may lose to its constant mean."""
 OPERANDS_UNKNOWN, OPERANDS_KNOWN = Aim(0.10), Aim(0.06)
-ROOFLINE_BOARDS = ("a100", "a40", "h200")
-"""Boards that ran a roofline kernel, left out: nobody tells which operands toggle, or it is known."""
+ROOFLINE_SET = "nhr-roofline"
+"""A roofline kernel on several boards, each left out: nobody tells which operands toggle, or it is known."""
 VARIANTS_BOARD = "rtx_a4000"
 VARIANTS, VARIANT_PAIRS, VARIANTS_TAUGHT = Aim(0.15), Aim(0.90, at_least=True), Aim(0.03)
 TAUGHT = 20

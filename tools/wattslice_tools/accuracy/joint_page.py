@@ -110,7 +110,7 @@ def _aims(found: JointTraining, sets: tuple[DataSet, ...], readings_cost: float)
         ),
     ]
     for one in sets:
-        if one.gpu_id in aims.ROOFLINE_BOARDS:
+        if one.key == aims.ROOFLINE_SET:
             unknown, known = _operand_errors(found, one)
             what = f"roofline of `{one.gpu_id}`, board left out, operands"
             told.append(aims.found(f"{what} unknown", aims.OPERANDS_UNKNOWN, unknown))
@@ -185,8 +185,11 @@ def _overview(found: JointTraining, sets: tuple[DataSet, ...]) -> list[str]:
         ]
         cells = (f"**{_percent(v)}**" if bad else _percent(v) for v, bad in zip(row, lost, strict=True))
         lines.append(f"| `{one.gpu_id}` {one.key} | {int(one.rows.sum())} | {' | '.join(cells)} |")
-    for title, chosen in (("mean over sets of applications", "real"), ("mean over all sets", "")):
-        kept = [row for one, row in zip(sets, values, strict=True) if chosen in one.key]
+    for title, chosen in (
+        ("mean over sets of applications", ("hkbu-real", "kernels")),
+        ("mean over all sets", ("",)),
+    ):
+        kept = [row for one, row in zip(sets, values, strict=True) if one.key.startswith(chosen)]
         means = [
             _mean([value for value in column if value is not None]) for column in zip(*kept, strict=True)
         ]
@@ -403,7 +406,7 @@ def _operands(found: JointTraining, sets: tuple[DataSet, ...]) -> list[str]:
         cells = [f"`{one.gpu_id}` {one.key}", f"{len(here)}"]
         wanted = aims.OPERANDS_UNKNOWN, aims.OPERANDS_KNOWN
         for error, aim in zip(_operand_errors(found, one), wanted, strict=True):
-            cells += (_percent(error), aim.verdict(error) if one.gpu_id in aims.ROOFLINE_BOARDS else "")
+            cells += (_percent(error), aim.verdict(error) if one.key == aims.ROOFLINE_SET else "")
         lines.append(f"| {' | '.join(cells)} |")
     return [
         "Sets with kernels of which some operands do not toggle (zeros, infinities), board left out: MAPE "

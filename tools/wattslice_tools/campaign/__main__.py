@@ -38,6 +38,8 @@ def _parser() -> argparse.ArgumentParser:
     merge = verbs.add_parser("merge", help="put what came home into the folder")
     merge.add_argument("packets", type=Path, nargs="+")
     verbs.add_parser("judge", help="every row anew from its trace, when the rules have changed")
+    report = verbs.add_parser("report", help="what was measured, as Markdown")
+    report.add_argument("--page", type=Path, help="write it into this document")
     build = verbs.add_parser("build", help="compile every program of the plan: a check before the day")
     build.add_argument("--architecture", default="sm_90")
     build.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -75,6 +77,12 @@ def main(arguments: list[str]) -> int:
             return planned.tell_merged(options.folder, options.packets)
         if options.verb == "judge":
             return planned.tell_judged(options.folder)
+        if options.verb == "report":
+            from wattslice_tools.accuracy.accuracy_page import write_section
+            from wattslice_tools.campaign.measured_page import MARKERS, measured_page
+
+            words = [] if options.page is None else [str(options.page)]
+            return write_section(words, "tools/campaign report", MARKERS, measured_page(options.folder))
         if options.verb == "build":
             flags = tuple(shlex.split(options.nvcc_flags))
             return planned.build_all(options.folder, options.architecture, options.jobs, flags, options.each)

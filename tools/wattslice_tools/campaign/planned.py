@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -159,6 +160,23 @@ def board_lines(campaign: Path) -> tuple[str, ...]:
 def log_rows(campaign: Path) -> tuple[dict[str, object], ...]:
     """What the log says of sections, in the order of pieces."""
     return tuple(values for values in read_lines(campaign / LOG) if "section" in values)
+
+
+def section_rows(rows: Iterable[dict[str, object]]) -> list[str]:
+    """One line for a piece and section: anchors and the sensor check are of section a."""
+    sums: dict[tuple[int, str], list[float]] = {}
+    for row in rows:
+        key = int(str(row["piece"])), str(row["section"])
+        found = sums.setdefault(key, [0.0, 0.0, 0.0, 0.0])
+        for index, name in enumerate(("measured", "valid", "predicted_s", "charged_s")):
+            found[index] += float(str(row[name]))
+    order = {section.letter: number for number, section in enumerate(Section)}
+    lines: list[str] = []
+    for piece, letter in sorted(sums, key=lambda one: (one[0], order[one[1]])):
+        measured, valid, predicted_s, charged_s = sums[piece, letter]
+        minutes = f"{predicted_s / 60:.1f} | {charged_s / 60:.1f}"
+        lines.append(f"| {piece} | {letter} | {measured:.0f} | {valid:.0f} | {minutes} |")
+    return lines
 
 
 def sources_of(found: BoardFolder, each: int | None = None) -> tuple[Path, ...]:

@@ -160,8 +160,14 @@ def keep_public(gpu: str, cards: Sequence[Path], tables: MeasuredTables, source:
     """
     own = {entry.key for card in cards for entry in read_card(card).datasets}
     rows, workloads, slices = tables.measured, tables.workloads, tables.slices
-    described, *others = (card.read_text(encoding="utf-8") for card in cards)
-    blocks = [block for text in others for block in text.split(_DATASET)[1:]]
+    described = cards[0].read_text(encoding="utf-8").partition(_DATASET)[0]
+    with_rows = {row.dataset for row in rows}
+    blocks = [
+        block
+        for card in cards
+        for block in card.read_text(encoding="utf-8").split(_DATASET)[1:]
+        if _key(block) in with_rows
+    ]
     if card_path(gpu).is_file():
         kept = tuple(row for row in read_measurements(measurements_path(gpu)) if row.dataset not in own)
         runs = set(map(_run, kept)) - set(map(_run, workloads))
@@ -169,13 +175,18 @@ def keep_public(gpu: str, cards: Sequence[Path], tables: MeasuredTables, source:
         workloads += tuple(row for row in read_workloads(workloads_path(gpu)) if _run(row) in runs)
         slices += tuple(row for row in read_slices(slices_path(gpu)) if _run(row) in runs)
         before = card_path(gpu).read_text(encoding="utf-8").split(_DATASET)[1:]
-        blocks += (one for one in before if tomllib.loads(_DATASET + one)["dataset"][0]["key"] not in own)
+        blocks += (one for one in before if _key(one) not in own)
     described = "\n".join((described.rstrip("\n"), *(f"\n{_DATASET}{one.rstrip()}" for one in blocks), ""))
     comments = (f"{source}; card: {gpu}.toml",)
     write_table(measurements_path(gpu), comments, MeasuredRow, rows)
     write_table(workloads_path(gpu), comments, WorkloadRow, workloads)
     write_table(slices_path(gpu), comments, SliceRow, slices)
     card_path(gpu).write_text(described, encoding="utf-8")
+
+
+def _key(block: str) -> str:
+    """Of the data set that a block of a card describes."""
+    return tomllib.loads(_DATASET + block)["dataset"][0]["key"]
 
 
 def sensor_facts(path: Path) -> tuple[tuple[str, float], ...]:
@@ -188,7 +199,6 @@ def sensor_facts(path: Path) -> tuple[tuple[str, float], ...]:
     values = (
         ("idle_power_w", check["without_context"]["power_w"], 1.0),
         ("nvml_update_period_ms", check["instant_period_s"], 1e3),
-        ("memory_clock_mhz", check["after_load"]["memory_mhz"], 1.0),
     )
     return tuple((name, round(value * scale, 1)) for name, value, scale in values if value is not None)
 

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
@@ -29,8 +28,8 @@ from wattslice_tools.campaign.planned import (
     log_rows,
     pieces_of,
     plan_table,
+    section_rows,
 )
-from wattslice_tools.campaign.sections import Section
 
 ROOT = Path(__file__).parents[3]
 STAND_INS = ROOT / "tests" / "corpora" / "fake_gpu"
@@ -183,7 +182,7 @@ def log_page(campaign: Path, speed: float, thin: tuple[int | None, float]) -> st
         "",
         "| Piece | section | measured | valid | predicted, min | charged, min |",
         "|---:|---|---:|---:|---:|---:|",
-        *_merged_rows(rows),
+        *section_rows(rows),
         "",
         "| Piece | minutes | packet | files in it | predicted to end with |",
         "|---:|---:|---:|---:|---|",
@@ -204,20 +203,3 @@ def log_page(campaign: Path, speed: float, thin: tuple[int | None, float]) -> st
 
 def _minutes(seconds: float | None) -> str:
     return "cut off" if seconds is None else f"{seconds / 60:.1f}"
-
-
-def _merged_rows(rows: Iterable[dict[str, object]]) -> list[str]:
-    """One line for a piece and section: anchors and the sensor check are of section a."""
-    sums: dict[tuple[int, str], list[float]] = {}
-    for row in rows:
-        key = int(str(row["piece"])), str(row["section"])
-        found = sums.setdefault(key, [0.0, 0.0, 0.0, 0.0])
-        for index, name in enumerate(("measured", "valid", "predicted_s", "charged_s")):
-            found[index] += float(str(row[name]))
-    order = {section.letter: number for number, section in enumerate(Section)}
-    lines: list[str] = []
-    for piece, letter in sorted(sums, key=lambda one: (one[0], order[one[1]])):
-        measured, valid, predicted_s, charged_s = sums[piece, letter]
-        minutes = f"{predicted_s / 60:.1f} | {charged_s / 60:.1f}"
-        lines.append(f"| {piece} | {letter} | {measured:.0f} | {valid:.0f} | {minutes} |")
-    return lines
