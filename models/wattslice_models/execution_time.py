@@ -115,7 +115,7 @@ DEFAULT_TIME_PARAMETERS = TimeParameters()
 WAITING = (Resource.LATENCY, Resource.LONGEST_BLOCK)
 _OF_THE_CHIP = (Resource.L2, Resource.ATOMICS, Resource.DRAM, Resource.DISPATCH)
 _SHARED_BY_SMS = frozenset({*_OF_THE_CHIP, Resource.DRAM_ROWS})
-_NEAR_MEMORY = (Resource.LOAD_STORE, Resource.TEXTURE)
+_NEAR_MEMORY = (Resource.LOAD_STORE, Resource.TEXTURE, Resource.CONSTANT)
 _NOT_A_PIPE = frozenset({*WAITING, *_SHARED_BY_SMS, Resource.LAUNCH, Resource.BARRIER})
 ROW_OPENING_NS = 4.0
 """Between two rows that a channel of DRAM opens (tRRD, a quarter of tFAW): GDDR6 in Ramulator 2 (7 clocks of
@@ -433,7 +433,7 @@ def _overlapped_s(seconds: dict[Resource, float], exponent: float) -> float:
 
 
 def _units_s(seconds: dict[Resource, float]) -> float:
-    """Seconds that the units of an SM take: pipes and issue beside load/store and textures."""
+    """Seconds that the units of an SM take: pipes and issue beside load/store, textures and constants."""
     near = max(seconds.get(resource, 0.0) for resource in _NEAR_MEMORY)
     pipes = max(
         held_s

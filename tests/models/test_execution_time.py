@@ -79,6 +79,21 @@ def test_facts_of_the_architecture_set_the_time():
     assert time_s(tiny, block_dispatch_cycles=30.0) == pytest.approx(1_000_000 * 30 / 1e9)
 
 
+def test_constants_and_pipes_overlap_as_load_store_and_pipes_do():
+    work = Workload(800, 256, 64.0, Instructions(fp32=8000.0), constant_requests=8000.0)
+    chip = replace(V100.architecture, constant_request_cycles=0.5)  # as long as the arithmetic
+    found = predict_time(work, replace(V100, architecture=chip), Clocks(1000.0), EXACT)
+    assert found.time_s == pytest.approx(2 ** (1 / 3) * 10 * 8 * 8000 / 2 / 1e9)
+
+
+def test_an_h200_fetches_eight_texels_a_clock():
+    """As measured; 16 loads of 32 bits with a few integer operations on them."""
+    h200 = load_gpu("h200")
+    work = Workload(79, 512, 16.0, Instructions(integer=1.0), texture_fetches=41664.0)
+    found = predict_time(work, h200, Clocks(1980.0), EXACT)
+    assert found.time_s == pytest.approx(1352e-6, rel=0.02)
+
+
 def test_streaming_runs_at_the_bandwidth_of_dram():
     found = predict_time(streaming(), V100, None, EXACT)
     assert found.limited_by is Resource.DRAM

@@ -289,8 +289,9 @@ def traffic(
         if access.space is MemorySpace.CONSTANT:
             if statistics.bank_passes is None:
                 gathered.append(access)
-            array = constants.setdefault(access.root, _Constants(access.root))
-            by_access.append(AccessTraffic(access, 0.0, 0.0, 0.0, array.add(access, statistics, made)))
+            size_bytes = 0 if access.root is None else access.root.type.size_bytes
+            array = constants.setdefault(access.root, _Constants(size_bytes))
+            by_access.append(AccessTraffic(access, 0.0, 0.0, 0.0, array.add(statistics, made)))
             continue
         if access.space not in (MemorySpace.GLOBAL, MemorySpace.TEXTURE, MemorySpace.LOCAL):
             continue
@@ -725,22 +726,21 @@ CONSTANT_CACHE_BYTES = 2048
 class _Constants(Struct):
     """What a warp's loads from one array of constant memory ask of the cache for indexed constants.
 
-    Constants at a fixed place are operands of other instructions and not among them.
+    Constants at a fixed place are operands of other instructions and not among them. `size_bytes` 0: unknown.
     """
 
-    root: ir.Root | None
+    size_bytes: int
     requests: float = 0.0
     lines: float = 0.0
     reach: Reach | None = None
 
-    def add(self, access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
+    def add(self, statistics: SiteStatistics, made: RequestCount) -> float:
         """Takes in one access; the requests that it adds."""
         addresses, lines = statistics.bank_passes, statistics.sectors_per_request
         if addresses is None or lines is None:  # as of data at random
             lanes = WARP_SIZE * made.per_thread / made.per_warp
-            size_bytes = access.root.type.size_bytes if access.root is not None else 0
-            addresses = _distinct(lanes, size_bytes / max(1, statistics.request_bytes))
-            lines = _distinct(lanes, size_bytes / CONSTANT_LINE_BYTES)
+            addresses = _distinct(lanes, self.size_bytes / max(1, statistics.request_bytes))
+            lines = _distinct(lanes, self.size_bytes / CONSTANT_LINE_BYTES)
         elif addresses > 1.0 and statistics.launch_reach is not None:
             self.reach = _around(self.reach, statistics.launch_reach)
         own = made.per_warp * addresses
@@ -751,8 +751,7 @@ class _Constants(Struct):
     @property
     def misses(self) -> float:
         """Lines that are not at hand, of all that is reached as often."""
-        size_bytes = self.root.type.size_bytes if self.root is not None else 0
-        reached = size_bytes if self.reach is None else self.reach.bytes
+        reached = self.size_bytes if self.reach is None else self.reach.bytes
         return self.lines * _overflow(reached, CONSTANT_CACHE_BYTES)
 
 

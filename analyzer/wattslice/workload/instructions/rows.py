@@ -61,7 +61,7 @@ def join(parts: Collection[RowPart], starts: dict[Value, float], most_bytes: int
             places = _places(part, starts)
             alike.setdefault(places.terms, []).append((part, places))
     for group in alike.values():
-        _join_alike(*zip(*group, strict=True), most_bytes)
+        _join_alike(tuple(part for part, _ in group), tuple(found for _, found in group), most_bytes)
 
 
 def _join_alike(parts: tuple[RowPart, ...], found: tuple[_Places, ...], most_bytes: int) -> None:
