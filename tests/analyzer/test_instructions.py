@@ -1037,3 +1037,12 @@ def test_remainders_by_powers_are_no_tests_of_single_bits(test, lops):
     # SASS of nvcc 13: LOP3.LUT P0, RZ, R3, 0x7f for each remainder; R2P takes neighbouring bits together
     loop = f"for (int t = 1; t < 128; t *= 2) {{ if ({test}) a[i + 32 * t] = x; }}"
     assert mix_of(f"int i = threadIdx.x; {loop}").number(K.LOP) == lops
+
+
+def test_copies_a_stride_apart_step_from_pointer_to_pointer():
+    # SASS of nvcc 13: of four copies the first sums its index and adds the base, each other one is an IMAD.WIDE
+    loop = "const float* row = b + blockIdx.x * n; float s = 0; for (int i = threadIdx.x; i < n; i += c) s += row[i];"
+    text = f"__global__ void k(float* a, float* b, int c, int n) {{ {loop} a[threadIdx.x] = s; }}\n"
+    mix = lower_instructions(*launched(f"{text}int main() {{ k<<<1, 32>>>(0, 0, 32, 32000); }}"))
+    each = (mix.number(K.IADD) + mix.number(K.IMAD)) / mix.number(K.LDG)
+    assert 2.0 < each < 2.5

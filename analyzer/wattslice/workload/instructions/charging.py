@@ -341,6 +341,12 @@ class _Charger:
         value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
         if _differs_in_copies(index):
             value.cost += ((InstructionKind.IADD, 1.0),)
+        if steps and self.isa is not Isa.XMAD and (copies := _stepping_copies(index)) > 1.0:
+            # one of them in full, each other one stride on from the pointer before
+            rest = 1.0 - 1.0 / copies
+            value.cost = ((InstructionKind.IADD, 2.0 / copies), (InstructionKind.IMAD, rest))
+            if indices[0] is self.sums.get(("index", frozenset(index), 64)):
+                indices[0].cost = tuple((kind, number / copies) for kind, number in indices[0].cost)
         if not adds and scale > 1 and all(base.place.level is None for base in bases):
             value.cost += self.scale_register(value, scale)
 
@@ -493,6 +499,15 @@ def _differs_in_copies(index: Terms) -> bool:
         if level is not None and level.unroll > 1.0 and term.step is not None:
             return any(level in varying((other,)) for other, _ in index if other is not term)
     return False
+
+
+def _stepping_copies(index: Terms) -> float:
+    """Copies in an unrolled loop whose index is a stride apart that only the run tells; 1 where it is not so."""
+    moving = [term for term, _ in index if term.place.level is not None and term.place.level.unroll > 1.0]
+    if len(moving) != 1 or moving[0].step is None or moving[0].step.shape is Shape.CONSTANT:
+        return 1.0
+    level = moving[0].place.level
+    return 1.0 if level is None else level.unroll
 
 
 def _number(cost: Cost) -> float:
