@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
@@ -9,6 +11,7 @@ from wattslice.frontend.cuda.lowering.context import (
     INLINING_BUDGET_NODES,
     MOST_RECURSION,
     PLAIN_CALLS_NODES,
+    Binding,
     Body,
     Cell,
     Frame,
@@ -89,20 +92,26 @@ def inline(
     span: Span,
     *,
     is_constructor: bool = False,
+    given: Mapping[int, Binding] | None = None,
+    result_type: Type | None = None,
 ) -> tuple[Expr, Location | None]:
     """A fresh copy of the function's body with its parameters bound to the arguments.
 
-    For a function that returns a reference also the object that it names.
+    For a function that returns a reference also the object that it names. For a call that the source does not
+    spell out, `given` binds parameters by their keys, and `result_type` is what `node` does not tell.
     """
     assert info.body is not None
     body.report_errors_in(info.body)
     parameters: list[Variable] = []
     values: list[Expr] = []
     bindings = dict(body.closures.get(body.unit.spans.span(info.body), {})) if body.closures else {}
+    bindings.update(given or {})
     known: dict[Variable, int | float] = {}
     takes_values = takes_only_values(info)
     for i, parameter in enumerate(info.parameters):
         argument = arguments[i] if i < len(arguments) else None
+        if parameter.key in bindings:
+            continue
         if argument is None or (argument.kind == C.UNEXPOSED_EXPR and not argument.children):
             argument = _default_of(parameter.node) or argument
         if argument is None:
@@ -196,7 +205,7 @@ def inline(
         body_span = spans.span(info.body)
         spans.caller = outer_caller
     result: Location | None = None
-    type_ = ir.VOID if node.kind == C.DESTRUCTOR else body.type(node)
+    type_ = result_type or (ir.VOID if node.kind == C.DESTRUCTOR else body.type(node))
     if is_constructor and this is not None:
         statements.append(ir.Return(_whole(body, this, span), body.region(), span))
     elif info.returns_reference and frame.result_locations:

@@ -23,6 +23,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     read,
     with_effects,
 )
+from wattslice.frontend.cuda.lowering.ranges import over_object
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.statements import (
     bind_parts,
@@ -129,6 +130,8 @@ def _(body: Body, node: Node) -> list[Stmt]:
         range_type = elements.type
         where = Cell(where.address, where.space, range_type, where.root)
     if range_type.kind is not ir.TypeKind.ARRAY or range_type.length is None or not isinstance(where, Cell):
+        if range_type.kind is ir.TypeKind.RECORD and not body.is_host:
+            return over_object(body, variables[0], rest[0], where, rest[1], span)
         raise LoweringError("range-based for over something that is no array", node)
     where = Cell(where.address, where.space, range_type, where.root)
     return [_counted(body, variables[0], where, rest[1], span)]
