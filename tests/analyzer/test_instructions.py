@@ -1053,3 +1053,20 @@ def test_copies_a_stride_apart_step_from_pointer_to_pointer():
     mix = lower_instructions(*launched(f"{text}int main() {{ k<<<1, 32>>>(0, 0, 32, 32000); }}"))
     each = (mix.number(K.IADD) + mix.number(K.IMAD)) / mix.number(K.LDG)
     assert 2.0 < each < 2.5
+
+
+@pytest.mark.parametrize(
+    ("index", "number", "body", "found"),
+    [  # IMAD, SHF, IADD of nvcc 13: LEA and LEA.HI.X count as IADD
+        ("int", "int", "a[i] = b[i];", (3, 0, 0)),
+        ("int", "long", "a[i] = b[i];", (1, 3, 4)),
+        ("unsigned", "size_t", "a[i] = b[i];", (1, 2, 4)),
+        ("size_t", "size_t", "a[i] = b[i];", (1, 2, 4)),
+        ("int", "long", "a[i] = 1;", (1, 1, 2)),
+    ],
+)
+def test_an_index_compared_in_64_bits_is_there_in_64_bits_for_addresses(index, number, body, found):
+    head = f"{index} i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n)"
+    text = f"__global__ void k(float* a, const float* b, {number} n) {{ {head} {body} }}\n"
+    mix = lower_instructions(*launched(f"{text}int main() {{ k<<<8, 32>>>(0, 0, 256); }}"))
+    assert tuple(map(mix.number, (K.IMAD, K.SHF, K.IADD))) == found

@@ -26,6 +26,7 @@ from wattslice.workload.instructions.value_graph import (
     Terms,
     Value,
     deepest,
+    linear,
     placed,
     strides,
     varying,
@@ -109,6 +110,7 @@ class _Charger:
         self.stepped: dict[
             tuple[LoopLevel, Terms], list[Value]
         ] = {}  # pointers with one index from the start
+        self.extended: set[frozenset[tuple[Value, int]]] = set()  # indices that are there in 64 bits
         self.running: dict[
             Value, float
         ] = {}  # sums of a loop that its copies add up together: how many copies
@@ -199,6 +201,8 @@ class _Charger:
                 continue
             seen.add(value)
             needs = list(value.inputs)
+            if value.is_extended:
+                self.extended.add(frozenset(linear(value)[0]))
             if value.shape in (Shape.INT_SUM, Shape.ADDRESS):
                 found.append(value)
                 needs += [term for term, _ in value.form.terms]
@@ -332,12 +336,14 @@ class _Charger:
         indices = self.index(value, index, 64 if is_wide else 32)
         levels = [term.place.level for term, _ in index]  # copies step from pointer to pointer
         steps = is_wide and any(level is not None and level.unroll > 1.0 for level in levels)
-        is_long = scale > 1 and not steps and any(t.bits == 64 and t.shape not in _SUMS for t, _ in index)
+        is_there = frozenset(index) in self.extended
+        is_long = not steps and (any(t.bits == 64 and t.shape not in _SUMS for t, _ in index) or is_there)
+        is_long = is_long and scale > 1
         if is_long or (self.isa is Isa.XMAD and not is_wide):
             is_lea = is_long or value.form.is_unsigned
             indices = [self.scaled_index(value, indices[0], scale, is_lea=is_lea)]
         value.inputs.extend(indices)
-        adds = is_wide or self.isa is Isa.XMAD
+        adds = is_wide or (is_long and is_there) or self.isa is Isa.XMAD
         value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
         if _differs_in_copies(index):
             value.cost += ((InstructionKind.IADD, 1.0),)

@@ -145,6 +145,8 @@ class Operators(LinearForms):
             return self.plain("bool to int", region, (value,), ((K.ISETP, 1.0),), _PREDICATE)
         if source.bits > target.bits and target.bits in (8, 16):
             return self.plain(("narrow", target.bits), region, (value,), ((K.LOP, 1.0),))
+        if (source.bits, target.bits) == (32, 64) and source.kind is target.kind is TypeKind.INT:
+            self.known.widened[value] = source.signed
         return value  # widening is part of IMAD.WIDE, narrowing to 32 bits takes the low register
 
     def truth(self, value: Value, source: Type, region: int) -> Value:
@@ -204,7 +206,9 @@ class Operators(LinearForms):
             if b.number == 0 or (mask is not None and mask.number == 1):
                 return self.truth(a, type_, region)
         if op in COMPARISONS:
-            return self.plain(op, region, (a, b), ((K.ISETP, wide),))
+            signs = self.extended((a, b)) if wide > 1.0 else 0.0
+            cost = ((K.ISETP, wide), (K.SHF, signs)) if signs else ((K.ISETP, wide),)
+            return self.plain(op, region, (a, b), cost)
         if op in (BinaryOp.ADD, BinaryOp.OR, BinaryOp.XOR) and (
             (funnel := self.funnel(a, b, type_, region)) is not None
         ):
@@ -227,6 +231,14 @@ class Operators(LinearForms):
                 return self.division(op, a, b, type_, region)
             case _:
                 return self.plain(op, region, (a, b), ((K.SHF, wide),), type_.bits)
+
+    def extended(self, operands: tuple[Value, ...]) -> float:
+        """Signs of operands of 32 bits that are extended to 64, in which an address has them then, too."""
+        wide = [one for one in operands if one in self.known.widened and not one.is_uniform]
+        new = [one for one in wide if not one.is_extended and self.known.widened[one]]
+        for one in wide:
+            one.is_extended = True
+        return float(len(new))
 
     def shift(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
         """`a << b` or `a >> b`."""

@@ -150,7 +150,7 @@ class Value(Struct, eq=False):
     of the thread, its site and requests, made where its `cost` has the array lie in local memory. `member`:
     what of a record it is. `birth`: values are numbered as they are made, in the order of the text.
     `span`: of the text that asked for it first. `guards`: what decides whether it happens, or which of its
-    inputs it is.
+    inputs it is. `is_extended`: whether something needs its 32 bits as 64.
     """
 
     shape: Shape
@@ -169,6 +169,7 @@ class Value(Struct, eq=False):
     birth: int = field(default_factory=count().__next__)
     span: Span | None = None
     guards: tuple[Value, ...] = ()
+    is_extended: bool = False
 
 
 class Chosen(Struct, frozen=True):
@@ -321,6 +322,7 @@ class Knowledge:
         self.shifts: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # what is shifted, and by how much
         self.halves: dict[Value, Value] = {}  # shifted to the right by a constant: what was shifted
         self.masked: dict[Value, tuple[Value, Value]] = {}  # the bits that a constant selects: of what, which
+        self.widened: dict[Value, bool] = {}  # what 64 bits are made of 32 of, and whether with a sign
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
         # `a && b` (or `||`): what was computed for `b`, and is there where the whole is true (or false)
