@@ -132,4 +132,4 @@ def _options(flags: str) -> Iterator[str]:
         if word.startswith("-D") or word == "--use_fast_math" or word == "-use_fast_math":
             yield word
         elif word.startswith("-I") and (found := _RELATIVE.match(word)):
-            yield f"-I{word[found.end():]}"
+            yield f"-I{word[found.end() :]}"

@@ -71,9 +71,11 @@ NCU_QUANTITIES: tuple[_Quantity, ...] = (
         "shared memory of a block",
         Target.OPERATIONS,
         ("launch__shared_mem_per_block_static, _dynamic",),
-        lambda row: None
-        if row.static_shared_bytes is None or row.dynamic_shared_bytes is None
-        else row.static_shared_bytes + row.dynamic_shared_bytes,
+        lambda row: (
+            None
+            if row.static_shared_bytes is None or row.dynamic_shared_bytes is None
+            else row.static_shared_bytes + row.dynamic_shared_bytes
+        ),
         lambda it: it.shared_bytes,
     ),
     _Quantity(
