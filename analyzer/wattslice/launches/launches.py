@@ -97,8 +97,15 @@ def launches_of(
             tuple((one.array, one.kind) for one in launch.zeros),
         )
         equal.setdefault(key, []).append(launch)
-    distinct = [replace(same[0], times=_sum(launch.times for launch in same)) for same in equal.values()]
+    distinct = [_one_for_all(same) for same in equal.values()]
     return _largest(kernel, sorted(distinct, key=lambda launch: (launch.line or 0, launch.blocks)))
+
+
+def _one_for_all(same: Sequence[KernelLaunch]) -> KernelLaunch:
+    """One launch for those that are equal, with the sizes that were assumed for any of them."""
+    sizes = (told for launch in same for told in launch.assumptions if told.rule == "PW010")
+    assumptions = tuple(dict.fromkeys((*same[0].assumptions, *sizes)))
+    return replace(same[0], times=_sum(launch.times for launch in same), assumptions=assumptions)
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:
@@ -176,6 +183,7 @@ def _launch(
         block, grid, what = assumed_block, grid or default_grid(kernel, gpu), _what(grid, block)
         assumptions.append(_assumed(kernel, grid, block, line, f"{what} unknown", geometry.cause))
     assumptions.extend(_assumed_variable(kernel, grid, block, line, variable) for variable in chosen.assumed)
+    assumptions.extend(_assumed_size(line, variable) for variable in chosen.assumed_sizes)
     shared = convert(chosen.shared_bytes, ir.INT64)
     if not isinstance(shared, int) or shared < 0:
         reason = shared.reason if isinstance(shared, Unknown) else "no number"
@@ -221,7 +229,9 @@ def _launch(
             tuple(_captures(kernel, chosen)),
             tuple(_pointers(kernel, chosen)),
         ),
-        assumed_variables=tuple(NamedValue(variable.name, variable.value) for variable in chosen.assumed),
+        assumed_variables=tuple(
+            NamedValue(variable.name, variable.value) for variable in (*chosen.assumed, *chosen.assumed_sizes)
+        ),
         file=host_file,
         assumed_arguments=tuple(_assumed_arguments(kernel, chosen)),
         program_arguments=chosen.given,
@@ -442,6 +452,11 @@ def _assumed_variable(
     name, reason = variable.name, _because(variable.name, variable.reason)
     message = f"{reason}; {name} assumed {variable.value}: {_configuration(kernel, grid, block)}"
     return Assumption("PW011", line, message, f"--set {name}=VALUE")
+
+
+def _assumed_size(line: int, variable: AssumedVariable) -> Assumption:
+    message = f"{_because(variable.name, variable.reason)}; {variable.name} assumed {variable.value}"
+    return Assumption("PW010", line, message, f"--set {variable.name}=VALUE")
 
 
 def _because(variable: str | None, reason: str) -> str:
