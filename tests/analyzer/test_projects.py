@@ -88,6 +88,20 @@ def test_sizes_of_another_file(tmp_path):
     assert kernel.assumptions == ()
 
 
+@pytest.mark.parametrize("around", ["BODY", "namespace cfg { BODY }", "namespace cfg {\nBODY\n}"])
+def test_a_constant_that_another_file_gives_a_value(tmp_path, around):
+    (tmp_path / ".git").mkdir()
+    name = "cfg::n" if "cfg" in around else "n"
+    (tmp_path / "k.cu").write_text(
+        around.replace("BODY", "extern const int n;")
+        + "\n__global__ void k(float *x) { x[threadIdx.x] = 1; }\n"
+        + f"int main() {{ k<<<{name}, 128>>>(0); }}\n"
+    )
+    (tmp_path / "sizes.cu").write_text(around.replace("BODY", "extern const int n = 7;"))
+    kernel = only_kernel(tmp_path / "k.cu")
+    assert (kernel.launch.grid, kernel.launch.source) == ((7, 1, 1), LaunchSource.HOST_CODE)
+
+
 @pytest.mark.parametrize("what", ["", "gate_kernel.cu"])
 def test_a_pytorch_extension(project, what):
     kernel = only_kernel(project("extension") / what)

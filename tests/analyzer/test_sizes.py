@@ -59,6 +59,12 @@ GUARDS = [
     ("a tile", "int i = blockIdx.x * 1024 + threadIdx.x; if (i < n) x[i] = 1;", 99 * 1024 + 256),
     ("rows", "for (int r = blockIdx.x; r < n; r += gridDim.x) x[r] = 1;", 100),
     ("a block alone", "for (int c = threadIdx.x; c < n; c += blockDim.x) x[c] = 1;", 1024),
+    ("a choice", INDEX + "x[i] = i < n ? x[i] : 0.f;", 25600),
+    ("a choice the other way round", INDEX + "float v = 0; v += i >= n ? 0 : x[i]; x[i] = v;", 25600),
+    ("the lesser", INDEX + "x[i] = x[min(i, n - 1)];", 25600),
+    ("a named check", INDEX + "const bool in = i < n; if (in) x[i] = 1;", 25600),
+    ("a named check, not held", INDEX + "const bool in = i < n && x; if (!in) return; x[i] = 1;", 25600),
+    ("a named check in a choice", INDEX + "const bool in = i < n; x[i] = in ? x[i] : 0;", 25600),
     ("while", INDEX + "while (i < n) { x[i] = 1; i += gridDim.x * blockDim.x; }", 25600),
 ]
 

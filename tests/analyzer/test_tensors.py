@@ -226,7 +226,7 @@ def test_what_is_assumed_for_a_name_elsewhere_is_named_where_it_is_another_varia
     """The s of grow() is assumed for its grid; that of walk(), the size of a tensor, nobody knows."""
     grown, walked = analysed(_TWO_OF_ONE_NAME)
     assert "--set s=VALUE" in {entry.fix for entry in grown.assumptions}
-    assert {entry.fix for entry in walked.assumptions} == {"--set x.size0=VALUE", "--set walked.s=VALUE"}
+    assert {entry.fix for entry in walked.assumptions} == {"--set x.size0=VALUE", "--set g.size1=VALUE"}
     _, walked = analysed(_TWO_OF_ONE_NAME, set=["g.size1=7"])
     assert [loop.trip_count for loop in walked.loops] == [7]
     assert {entry.fix for entry in walked.assumptions} == {"--set x.size0=VALUE"}
@@ -258,3 +258,88 @@ def test_sizes_that_no_memory_holds_are_told(settings, told):
         found = [entry for entry in kernel.assumptions if "taken to fit" in entry.message]
         assert [entry.fix for entry in found] == told
         assert all("at least 2.15e+10 bytes" in entry.message for entry in found)
+
+
+_OF_ONE_SIZE = """
+__global__ void long_rows(const float *x, float *y, int K) {
+    float sum = 0;
+    for (int k = 0; k < K; k++) sum += x[k];
+    y[threadIdx.x] = sum;
+}
+__global__ void each(const float *x, float *y) { y[threadIdx.x] = x[blockIdx.x]; }
+void run(torch::Tensor x, torch::Tensor y) {
+    const int K = x.size(1);
+    each<<<K, 64>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    long_rows<<<16, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), K);
+    long_rows<<<32, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), y.size(0));
+}
+"""
+
+
+def _of_one_size(**settings):
+    return sorted(analysed(_OF_ONE_SIZE, **settings), key=lambda one: (one.name, one.launch.grid))
+
+
+def test_a_size_that_a_kernel_gets_is_named_by_its_tensor_and_is_one_in_all_launches():
+    each, of_x, of_y = _of_one_size()
+    assert [(told.rule, told.fix) for told in each.assumptions] == [("PW011", "--set x.size1=VALUE")]
+    assert [(told.rule, told.fix) for told in of_x.assumptions] == [("PW010", "--set x.size1=VALUE")]
+    assert [(told.rule, told.fix) for told in of_y.assumptions] == [("PW010", "--set y.size0=VALUE")]
+    assert {one.launch.source for one in (of_x, of_y)} == {LaunchSource.HOST_CODE}
+    assert [loop.trip_count for loop in of_x.loops] == [each.launch.grid[0]]
+    each, of_x, of_y = _of_one_size(set=["x.size1=300"])
+    assert [loop.trip_count for one in (of_x, of_y) for loop in one.loops] == [300, 1024]
+
+
+def test_equal_launches_tell_the_sizes_assumed_for_each():
+    text = _OF_ONE_SIZE.replace("<<<32", "<<<16")
+    (walked,) = (kernel for kernel in analysed(text, set=["x.size1=1024"]) if kernel.name == "long_rows")
+    assert (walked.launch.times, {told.fix for told in walked.assumptions}) == (2, {"--set y.size0=VALUE"})
+
+
+_IMAGES = """
+__global__ void blur(int H, int W, int CH, const float *x, float *y) {
+    int i = blockIdx.x * 16 + threadIdx.x, j = blockIdx.y * 16 + threadIdx.y;
+    if (i < W && j < H) for (int c = 0; c < CH; c++) y[(c * H + j) * W + i] = x[(c * H + j) * W + i];
+}
+void blurred(torch::Tensor x) {
+    int B = x.size(0), CH = x.size(1), H = x.size(2), W = x.size(3);
+    dim3 grid((W + 15) / 16, (H + 15) / 16, B), block(16, 16);
+    blur<<<grid, block>>>(H, W, CH, x.data_ptr<float>(), x.data_ptr<float>());
+}
+"""
+
+
+def test_images_have_few_channels_and_memory_holds_them():
+    (kernel,) = analysed(_IMAGES)
+    assert kernel.launch.grid == (64, 64, 64)  # 64 images of 16 channels of 1024 x 1024
+    assert [loop.trip_count for loop in kernel.loops] == [16]
+    assert "x.size1 assumed 16" in " ".join(told.message for told in kernel.assumptions)
+
+
+_COLUMNS = """
+__global__ void columns(PREFIXPackedTensorAccessor32<float, 2, PREFIXRestrictPtrTraits> x,
+                        PREFIXPackedTensorAccessor64<float, 2> y,
+                        PREFIXGenericPackedTensorAccessor<float, 3> z) {
+    int c = blockIdx.x * blockDim.x + threadIdx.x;
+    if (c < x.size(1)) y[blockIdx.y][c] = x[blockIdx.y][c] + z[1][blockIdx.y][c];
+}
+"""
+_COLUMNS_LAUNCHED = """
+void run(torch::Tensor x, torch::Tensor y, torch::Tensor z) {
+    columns<<<dim3(4, 64), 256>>>(x.packed_accessor32<float, 2, torch::RestrictPtrTraits>(),
+                                  y.packed_accessor64<float, 2>(), z.packed_accessor<float, 3>());
+}
+"""
+
+
+@pytest.mark.parametrize(("prefix", "launched"), [("torch::", ""), ("at::", ""), ("at::", _COLUMNS_LAUNCHED)])
+def test_rows_of_accessors_whose_sizes_nobody_tells_are_contiguous(prefix, launched):
+    (kernel,) = analysed(_COLUMNS.replace("PREFIX", prefix) + launched)
+    assert not {told.rule for told in kernel.assumptions} & {"PW012", "PW016"}
+    told = [entry for entry in kernel.assumptions if entry.rule == "PW010"]
+    assert {"--set x.size1=VALUE", "--set y.size1=VALUE", "--set z.size2=VALUE"} <= {one.fix for one in told}
+    assert kernel.work.bytes_per_thread == pytest.approx(12 * (1 if launched else 4 / kernel.launch.grid[0]))
+    every = ["x.size0", "x.size1", "y.size0", "y.size1", "z.size0", "z.size1", "z.size2"]
+    (kernel,) = analysed(_COLUMNS.replace("PREFIX", prefix) + launched, set=[f"{name}=512" for name in every])
+    assert not [entry for entry in kernel.assumptions if entry.rule == "PW010"]

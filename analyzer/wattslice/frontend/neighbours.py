@@ -67,6 +67,8 @@ def _includes(names: Iterable[str]) -> re.Pattern[bytes]:
 
 _MOST_TYPE = 82
 _TYPE = regex(rb"(?!\s*(?:extern\b(?!\s*\")|return\b|else\b|#))[ \t]*[A-Za-z_][\w:<>,&*\s\"]{1,80}?[\s&*:]")
+_VALUE = regex(rb"\s*(?:\[[^\]\n]{0,80}\]\s*)*[={]")
+_GIVEN = regex(rb"\s*extern\s(?!\s*\")[\w:<>,&*\s]{1,80}?[\s&*:]")
 _OLD = rb"(?:\w[\w\s*,]{0,200};\s*){0,12}"  # the types of parameters, as C once had them
 _MEMBERS = rb":[^;{}]{1,600}"  # what a constructor initialises
 _BODY = rb"\([^;{}]{0,600}\)\s*(?:const\s*|noexcept\s*|" + _MEMBERS + rb"|" + _OLD + rb")\{"
@@ -94,6 +96,12 @@ class _Definitions:
         for at, end in ((at, at + len(word)) for word in words for at in places_of(word, data)):
             if _DEFINED.match(data, end) is None:
                 continue
+            line = data.rfind(b"\n", 0, at) + 1
+            inner = max(data.rfind(mark, line, at) + 1 for mark in (b"{", b";"))
+            if _VALUE.match(data, end) and _GIVEN.fullmatch(data, inner or line, at):
+                return True  # extern const int n = 7;
+            if inner and _TYPE.fullmatch(data, inner, at):
+                return True  # namespace a { int n = 7; }
             first = data.rfind(b"\n", 0, max(0, at - _MOST_TYPE)) + 1
             # any line may be the first of the type, or what follows another statement
             begins = (first, *(end.end() for end in _END.finditer(data, first, at)))

@@ -10,7 +10,7 @@ launch of more than `MOST_THREADS` threads (all four sizes of a tensor), the lar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,6 +27,7 @@ from wattslice.launches.instances import (
 )
 from wattslice.launches.launch import ASSUMED_SIZE, BLOCKS_PER_SM
 from wattslice.launches.memory import Record, Unknown, Value
+from wattslice.launches.tensors import is_channels, is_given_size
 from wattslice_models.gpu import Gpu
 
 SMALL_SIZE = 16
@@ -42,7 +43,8 @@ _ROUNDING = 1e-9
 
 Reader = Callable[[Mapping[str, int | float]], Sequence[LaunchInstance]]
 """Reads the launches again, with more variables fixed."""
-
+Agreeing = Callable[[Iterable[LaunchInstance]], dict[str, int]]
+"""What launches of known geometry tell of the variables that they are passed (`agreement.py`)."""
 
 _Place = tuple[ir.LaunchCall, tuple[ir.Call, ...]]
 """A launch in the source, and the calls that lead to it."""
@@ -65,11 +67,105 @@ class _Site(Struct):
 
 
 def with_assumed_variables(
-    instances: Sequence[LaunchInstance], read: Reader, gpu: Gpu, agreed: Mapping[str, int]
+    instances: Sequence[LaunchInstance], read: Reader, gpu: Gpu, agree: Agreeing
 ) -> tuple[LaunchInstance, ...]:
     """`instances`, those of unread launch sites replaced by what assumed variables make of them.
 
-    `agreed`: values that launches whose geometry is known tell; all arguments follow them (`agreement.py`).
+    All arguments follow what launches whose geometry is known tell, and sizes of tensors are assumed as well
+    where arguments alone need them.
+    """
+    agreed = agree(instances)
+    found, latest, values = _with_geometry(instances, read, gpu, agreed)
+    if fewer := _fewer(found, values, agreed):
+        found, latest, values = _with_geometry(instances, read, gpu, {**agreed, **fewer})
+    return without_dead(_with_sizes(found, latest, read, values, agree))
+
+
+def _with_sizes(
+    instances: Sequence[LaunchInstance],
+    latest: Sequence[LaunchInstance],
+    read: Reader,
+    values: Mapping[str, int | float],
+    agree: Agreeing,
+) -> tuple[LaunchInstance, ...]:
+    """`instances`, with values for the sizes of tensors that their arguments need, one in all launches."""
+    wanted = _wanted(instances)
+    lacking = {name: _size(name, wanted, values) for name in wanted}
+    told = {name: value for name, value in agree(instances).items() if name in lacking}
+    sizes = {**lacking, **told, **{name: value for name, value in values.items() if name in lacking}}
+    again = read({**values, **sizes}) if lacking.keys() - values.keys() else latest
+    places: dict[_Place, list[LaunchInstance]] = {}
+    for instance in again:
+        places.setdefault(_place(instance), []).append(instance)
+    numbers: dict[_Place, int] = {}
+    found: list[LaunchInstance] = []
+    for instance in instances:
+        number = numbers[_place(instance)] = numbers.get(_place(instance), -1) + 1
+        same = places.get(_place(instance), ())
+        why = {str(one.variable): one.reason for one in _sizes_lacking(instance)}
+        if why and number < len(same) and _has_its_geometry(same[number], instance):
+            pairs = zip(instance.arguments, same[number].arguments, strict=True)
+            arguments = tuple(new if _lacks_size(old) else old for old, new in pairs)
+            assumed = tuple(AssumedVariable(name, sizes[name], why[name]) for name in sorted(why))
+            instance = replace(instance, arguments=arguments, assumed_sizes=assumed)
+        found.append(instance)
+    return with_assumed_arguments(found, again)
+
+
+def _wanted(instances: Sequence[LaunchInstance]) -> set[str]:
+    return {str(why.variable) for instance in instances for why in _sizes_lacking(instance)}
+
+
+def _fewer(
+    instances: Sequence[LaunchInstance], values: Mapping[str, int | float], agreed: Mapping[str, int]
+) -> dict[str, int]:
+    """Values for the first sizes of tensors, the images of a batch, that would be too large with them all."""
+    wanted = _wanted(instances)
+    found: dict[str, int] = {}
+    for first in (f"{tensor}.size0" for tensor in {name.rpartition(".")[0] for name in wanted}):
+        if first not in values or first in agreed:
+            continue
+        tensor = first.removesuffix("0")
+        sizes = {name: _size(name, wanted, values) for name in wanted if name.startswith(tensor)}
+        sizes |= {name: value for name, value in values.items() if name.startswith(tensor)}
+        number = int(values[first])
+        while number > SMALL_SIZE and math.prod({**sizes, first: number}.values()) > MOST_THREADS:
+            number //= 4
+        if number < values[first]:
+            found[first] = number
+    return found
+
+
+def _size(name: str, wanted: Collection[str], values: Mapping[str, int | float]) -> int:
+    """The value assumed for a size of a tensor: few channels of images; no more than memory holds."""
+    size = SMALL_SIZE if is_channels(name, {*wanted, *values}) else ASSUMED_SIZE
+    tensor = f"{name.rpartition('.')[0]}.size"
+    others = math.prod(value for other, value in values.items() if other.startswith(tensor))
+    while size > SMALL_SIZE and size * others > MOST_THREADS:
+        size //= 4
+    return size
+
+
+def _sizes_lacking(instance: LaunchInstance) -> Iterator[Unknown]:
+    """Why numbers among the arguments, also those in accessors, are unknown that sizes of tensors settle."""
+    every = (unknown for value in instance.arguments for unknown in _unknowns(value))
+    return (unknown for unknown in every if is_given_size(unknown))
+
+
+def _lacks_size(argument: Value) -> bool:
+    return any(is_given_size(unknown) for unknown in _unknowns(argument))
+
+
+def _has_its_geometry(one: LaunchInstance, other: LaunchInstance) -> bool:
+    first, second = geometry_of(one), geometry_of(other)
+    return (first.grid, first.block) == (second.grid, second.block)
+
+
+def _with_geometry(
+    instances: Sequence[LaunchInstance], read: Reader, gpu: Gpu, agreed: Mapping[str, int]
+) -> tuple[Sequence[LaunchInstance], Sequence[LaunchInstance], Mapping[str, int | float]]:
+    """`instances`, those of unread launch sites replaced by what assumed variables make of them; the last
+    reading, and the values that it was made with.
     """
     running = {kernel_key(instance) for instance in instances if instance.is_certain}
     known = {
@@ -93,7 +189,7 @@ def with_assumed_variables(
                 values.setdefault(name, ASSUMED_SIZE if why.likely is None else why.likely)
         latest = read(values)
     if not values:
-        return tuple(instances)
+        return instances, instances, values
     latest = read(values) if latest is instances else latest
     fixed = {*agreed, *_likely(sites)}
     values, latest = _launchable(sites, values, latest, read, fixed)
@@ -127,7 +223,7 @@ def with_assumed_variables(
             times = uncounted.get(_place(instance), instance.times)
             arguments = _without_others(instance.arguments, first.get(_place(instance)), values)
             kept.append(replace(instance, assumed=assumed, times=times, arguments=arguments))
-    return without_dead(with_assumed_arguments(kept, latest))
+    return kept, latest, values
 
 
 def _without_others(

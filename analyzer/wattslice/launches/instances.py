@@ -41,6 +41,7 @@ class LaunchInstance(Struct, frozen=True, eq=False):
     is_guess: bool = False  # the pointer that it was launched through is not known
     kernel: str = ""  # the kernel that the pointer held through which it was launched
     assumed: tuple[AssumedVariable, ...] = ()  # what it was computed from and the source does not give
+    assumed_sizes: tuple[AssumedVariable, ...] = ()  # of tensors, that only its arguments were computed from
     assumed_arguments: tuple[Value, ...] = ()  # `arguments`, with values assumed for variables without one
     is_as_written: bool = True  # False: grid or block depend on what keeps the launch from being run
     files: tuple[str, ...] = ()  # data files that were read before

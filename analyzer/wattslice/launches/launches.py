@@ -118,11 +118,13 @@ def _sum(numbers: Iterable[int | Unknown]) -> int | Unknown:
 
 
 def _together(same: Sequence[KernelLaunch]) -> KernelLaunch:
-    """One for launches that are equal but for how often they are made."""
+    """One for launches that are equal but for how often they are made and the sizes assumed for them."""
+    sizes = (told for launch in same for told in launch.assumptions if told.rule == "PW010")
+    one = replace(same[0], assumptions=tuple(dict.fromkeys((*same[0].assumptions, *sizes))))
     unknown = next((launch for launch in same if launch.times is None), None)
     if unknown is not None:
-        return replace(same[0], times=None, times_unknown=unknown.times_unknown)
-    return replace(same[0], times=sum(launch.times or 0 for launch in same))
+        return replace(one, times=None, times_unknown=unknown.times_unknown)
+    return replace(one, times=sum(launch.times or 0 for launch in same))
 
 
 def _largest(kernel: ir.Kernel, launches: Sequence[KernelLaunch]) -> tuple[KernelLaunch, ...]:
@@ -193,6 +195,7 @@ def _launch(
         block, grid, what = assumed_block, grid or default_grid(kernel, gpu), _what(grid, block)
         assumptions.append(_assumed(kernel, grid, block, line, f"{what} unknown", geometry.cause))
     assumptions.extend(_assumed_variable(kernel, grid, block, line, variable) for variable in chosen.assumed)
+    assumptions.extend(_assumed_size(line, variable) for variable in chosen.assumed_sizes)
     shared = convert(chosen.shared_bytes, ir.INT64)
     if not isinstance(shared, int) or shared < 0:
         reason = shared.reason if isinstance(shared, Unknown) else "no number"
@@ -238,7 +241,9 @@ def _launch(
             tuple(_captures(kernel, chosen)),
             tuple(_pointers(kernel, chosen)),
         ),
-        assumed_variables=tuple(NamedValue(variable.name, variable.value) for variable in chosen.assumed),
+        assumed_variables=tuple(
+            NamedValue(variable.name, variable.value) for variable in (*chosen.assumed, *chosen.assumed_sizes)
+        ),
         file=host_file,
         assumed_arguments=tuple(_assumed_arguments(kernel, chosen)),
         program_arguments=chosen.given,
@@ -460,6 +465,12 @@ def _assumed_variable(
     name, reason = variable.name, told_why(Unknown(variable.reason, variable.name))
     message = f"{reason}; {name} assumed {variable.value}: {_configuration(kernel, grid, block)}"
     return Assumption("PW011", line, message, f"--set {name}=VALUE")
+
+
+def _assumed_size(line: int, variable: AssumedVariable) -> Assumption:
+    reason = told_why(Unknown(variable.reason, variable.name))
+    message = f"{reason}; {variable.name} assumed {variable.value}"
+    return Assumption("PW010", line, message, f"--set {variable.name}=VALUE")
 
 
 def _configuration(kernel: ir.Kernel, grid: Dim3, block: Dim3) -> str:

@@ -22,7 +22,7 @@ from wattslice.launches.launch import (
     trip_name,
 )
 from wattslice.launches.layouts import layout_of, object_name
-from wattslice.launches.tensors import names_size
+from wattslice.launches.tensors import accessor_sizes, names_size
 from wattslice.patterns import regex
 
 _LAUNCH_SYNTAX = "write --launch 'KERNEL=gx,gy,gz:bx,by,bz' with optional ':shared_memory_bytes'"
@@ -199,7 +199,7 @@ def known_names(
             for kernel in program.kernels
         ),
         frozenset(variable.name for variable in variables),
-        frozenset(name for variable in variables for name in _members(variable)),
+        frozenset(name for variable in variables for name in _members(variable)) | _sizes(program.kernels),
     )
 
 
@@ -215,6 +215,12 @@ def _given(kernel: ir.Kernel, launches: Sequence[KernelLaunch]) -> frozenset[str
         if launch.kernel is kernel
     ]
     return frozenset(set[str].intersection(*found)) if found else frozenset()
+
+
+def _sizes(kernels: Iterable[ir.Kernel]) -> frozenset[str]:
+    """Sizes of the tensors that kernels get as accessors: `x.size1`."""
+    accessors = (parameter for kernel in kernels for parameter in kernel.parameters if parameter.type.fields)
+    return frozenset(f"{one.name}.{size}" for one in accessors for size in accessor_sizes(one.type).values())
 
 
 def arrays_of(kernel: ir.Kernel) -> frozenset[str]:

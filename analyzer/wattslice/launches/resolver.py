@@ -31,6 +31,7 @@ from wattslice.launches.launch import (
 from wattslice.launches.launches import assumed_launch, is_of_kernel, launches_kernel, launches_of
 from wattslice.launches.memory import Unknown, convert
 from wattslice.launches.overrides import OverrideError, names_kernel
+from wattslice.launches.tensors import with_accessor_sizes
 from wattslice.launches.zeros import ZeroArrays
 from wattslice_models.gpu import Gpu
 
@@ -237,8 +238,10 @@ def resolve_launches(
     def read_again(values: Mapping[str, int | float]) -> tuple[LaunchInstance, ...]:
         return host.launches({**values, **pins}, arguments, assumed | (frozenset(values) - frozenset(pins)))
 
-    agreed = agreed_sizes(instances, program.kernels)
-    instances = with_assumed_variables(instances, read_again, gpu, agreed)
+    def agree(found: Iterable[LaunchInstance]) -> dict[str, int]:
+        return agreed_sizes(found, program.kernels)
+
+    instances = with_assumed_variables(instances, read_again, gpu, agree)
     by_name: dict[str, list[LaunchInstance]] = {}
     for instance in instances:
         by_name.setdefault(kernel_key(instance), []).append(instance)
@@ -257,7 +260,7 @@ def resolve_launches(
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
         if chosen:
             found = tuple(_overridden(override, found[0]) for override in chosen)
-        launches.extend(_with_settings(launch, overrides) for launch in found)
+        launches.extend(with_accessor_sizes(_with_settings(launch, overrides), pins) for launch in found)
     return tuple(launches)
 
 

@@ -97,6 +97,8 @@ class _Reader:
         if isinstance(stmt, ir.Loop):
             self._loop(stmt)
             return
+        for expr in ir.statement_expressions(stmt):
+            self._choices(expr)
         if isinstance(stmt, ir.Declare) and stmt.value is not None:
             self._assign(stmt.variable, stmt.value)
             self._given.setdefault(stmt.variable, stmt.value)
@@ -109,7 +111,7 @@ class _Reader:
                 else:
                     self._forget(stmt)
         elif isinstance(stmt, ir.If):
-            for node in _decisions(stmt.condition):
+            for node in self._decisions(stmt.condition):
                 for index, size, slack in _compared(node):
                     is_loop = any(self._rotated.begin(stmt, index, p) for p in self._sizes_in(size))
                     self._note(index, size, slack, is_check=not is_loop)
@@ -118,11 +120,37 @@ class _Reader:
         if isinstance(stmt, ir.If | ir.Switch):
             self._forget(stmt)
 
+    def _choices(self, expr: ir.Expr) -> None:
+        """Note the bounds checks within an expression: `i < n ? x[i] : 0`, `min(i, n - 1)`."""
+        for node in ir.walk_expressions(expr):
+            if isinstance(node, ir.Select):
+                for test in self._decisions(node.condition):
+                    for index, size, slack in _compared(test):
+                        self._note(index, size, slack, is_check=True)
+            elif (sides := _lesser_of(node)) is not None:
+                for index, size in (sides, sides[::-1]):
+                    self._note(index, size, 0, is_check=True)
+
+    def _decisions(self, condition: ir.Expr) -> list[ir.Binary]:
+        """The comparisons that make a condition, also through registers set once: `const bool in = i < n`."""
+        found: list[ir.Binary] = []
+        waiting, seen = [condition], set[ir.Variable]()
+        while waiting:
+            for node in ir.walk_expressions(waiting.pop()):
+                variable = ir.read_variable(node)
+                if isinstance(node, ir.Binary):
+                    found.append(node)
+                elif variable is not None and variable not in seen and variable in self._given:
+                    seen.add(variable)
+                    if _is_decision(self._given[variable]):
+                        waiting.append(self._given[variable])
+        return found
+
     def _loop(self, loop: ir.Loop) -> None:
         for init in loop.init:
             self.visit(init)
         if loop.condition is not None and loop.kind is not ir.LoopKind.DO:
-            for node in _decisions(loop.condition):
+            for node in self._decisions(loop.condition):
                 for index, size, slack in _compared(node):
                     self._note(index, size, slack, is_check=False)
         self._forget(loop)
@@ -321,8 +349,9 @@ class _Reader:
                 return None
 
 
-def _decisions(condition: ir.Expr) -> list[ir.Binary]:
-    return [node for node in ir.walk_expressions(condition) if isinstance(node, ir.Binary)]
+def _is_decision(expr: ir.Expr) -> bool:
+    expr = ir.strip_casts(expr)
+    return isinstance(expr, ir.Logical) or (isinstance(expr, ir.Binary) and expr.op in ir.COMPARISONS)
 
 
 def _compared(node: ir.Binary) -> list[tuple[ir.Expr, ir.Expr, int]]:
@@ -330,6 +359,12 @@ def _compared(node: ir.Binary) -> list[tuple[ir.Expr, ir.Expr, int]]:
     if node.op not in _ORDERS:
         return []
     return [(node.left, node.right, _ORDERS[node.op]), (node.right, node.left, _ORDERS[ir.MIRRORED[node.op]])]
+
+
+def _lesser_of(expr: ir.Expr) -> tuple[ir.Expr, ir.Expr] | None:
+    """The two of which an expression is the lesser."""
+    is_lesser = isinstance(expr, ir.Intrinsic) and expr.semantics is ir.Semantics.MIN
+    return (expr.arguments[0], expr.arguments[1]) if is_lesser and len(expr.arguments) == 2 else None
 
 
 def _without_right(op: ir.BinaryOp, result: int, right: int) -> int | None:

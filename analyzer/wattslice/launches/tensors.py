@@ -8,10 +8,13 @@ its names; a tensor of given sizes has these.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from math import prod
 
+from msgspec.structs import replace
+
 from wattslice import ir
+from wattslice.launches.launch import ASSUMED_SIZE, Assumption, KernelLaunch, MemberValue
 from wattslice.launches.memory import Memory, Pointer, Record, Storage, Unknown, Value, member_of
 
 _DIMENSIONS = -1
@@ -19,6 +22,8 @@ _DIMENSIONS = -1
 _LOST = -2
 """Where a shape holds why none of its sizes is known."""
 _MOST_DIMENSIONS = 16
+_BY_CALLER = "given by whoever calls the extension"
+_ACCESSOR = "GenericPackedTensorAccessor<"
 _TYPES = frozenset({"at::Tensor", "torch::Tensor", "Tensor", "c10::Tensor"})
 _ARRAYS = ("c10::ArrayRef<", "at::ArrayRef<", "ArrayRef<", "c10::IntArrayRef", "at::IntArrayRef")
 
@@ -55,7 +60,7 @@ def _named(memory: Memory, shape: Storage, what: str) -> Value:
     if (lost := shape.cells.get(_LOST)) is not None:
         return lost
     known = memory.pin(name)
-    return Unknown("given by whoever calls the extension", name) if known is None else int(known)
+    return Unknown(_BY_CALLER, name) if known is None else int(known)
 
 
 def _size(memory: Memory, shape: Storage, dimension: int) -> Value:
@@ -304,3 +309,45 @@ def names_size(name: str) -> bool:
     """Whether `--set x.NAME` may be said of a tensor x."""
     plain = name.removeprefix("size").removeprefix("_")
     return name in ("numel", "dim") or (name.startswith("size") and plain.isdigit())
+
+
+def is_given_size(value: Value) -> bool:
+    """Whether a value is a size of a tensor that whoever calls the extension gives, or computed from one."""
+    return isinstance(value, Unknown) and value.reason == _BY_CALLER and value.variable is not None
+
+
+def is_channels(name: str, names: Collection[str]) -> bool:
+    """Whether a size is the second of four of a tensor: of images, which have few channels."""
+    tensor, _, size = name.rpartition(".")
+    return size == "size1" and {f"{tensor}.size2", f"{tensor}.size3"} <= set(names)
+
+
+def accessor_sizes(type_: ir.Type) -> dict[str, str]:
+    """The members of a packed accessor that hold sizes, each with what the size is called: `size1`."""
+    if _ACCESSOR not in type_.name:
+        return {}
+    names = (member.name for member in type_.fields if member.name.startswith("size_"))
+    return {name: name.replace("_", "") for name in names}
+
+
+def with_accessor_sizes(launch: KernelLaunch, settings: Mapping[str, int | float]) -> KernelLaunch:
+    """`launch`, with values for sizes of its packed accessors that the host code does not tell.
+
+    `settings`: what users say of them, by name: `x.size1`. A tensor is contiguous, so sizes make strides.
+    """
+    known = {(member.parameter, member.path) for member in launch.contents.members}
+    members: list[MemberValue] = []
+    told: list[Assumption] = []
+    for index, parameter in enumerate(launch.kernel.parameters):
+        sizes = accessor_sizes(parameter.type)
+        lacking = {name: size for name, size in sizes.items() if (index, (name,)) not in known}
+        named = {name: f"{parameter.name}.{size}" for name, size in lacking.items()}
+        members += (MemberValue(index, (m,), settings.get(name, ASSUMED_SIZE)) for m, name in named.items())
+        if assumed := [name for name in named.values() if name not in settings]:
+            sizes = f"{', '.join(assumed)} assumed {ASSUMED_SIZE}"
+            message = f"sizes of tensor '{parameter.name}' unknown: {sizes}"
+            told.append(Assumption("PW010", parameter.span.line, message, f"--set {assumed[-1]}=VALUE"))
+    if not members:
+        return launch
+    contents = replace(launch.contents, members=(*launch.contents.members, *members))
+    return replace(launch, contents=contents, assumptions=(*launch.assumptions, *told))

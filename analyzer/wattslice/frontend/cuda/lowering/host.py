@@ -180,12 +180,14 @@ def _names_in(text: bytes) -> frozenset[str]:
 
 
 def declare_exports(unit: Unit) -> None:
-    """File-scope numbers that other files may use: `extern const int n = 4`, `int n = 4`, `S s = {1, 2}`."""
+    """File-scope numbers that other files may use, also in namespaces: `extern const int n = 4`, `int n = 4`,
+    `S s = {1, 2}`.
+    """
     body = Body(unit, is_host=True)
     stack = list(unit.root.children)
     while stack:
         node = stack.pop()
-        if node.kind in (C.LINKAGE_SPEC, C.UNEXPOSED_DECL):
+        if node.kind in (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL):
             stack.extend(node.children)
         elif (
             node.kind == C.VAR_DECL
