@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from wattslice import ir
 from wattslice.branch_profile.profile import ELSE, RIGHT, THEN
 from wattslice.counting.cells import fill, gathered, held, is_followed, keep, loaded, offsets_of
+from wattslice.counting.exchanges import exchanged
 from wattslice.counting.parameters import parameters_behind
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask
@@ -623,6 +624,10 @@ class ExpressionEvaluator:
             self.state.boundaries.function(expr, values, mask.active)
         if expr.name == ir.BIT_FIELD:
             return unset_member(values[0])
+        is_warp = self.state.has_blocks  # else lanes are iterations of threads here and there
+        found = exchanged(expr.name, values, mask, self.state.threads.block_lanes) if is_warp else None
+        if found is not None:
+            return convert(found, expr.type)
         return self._once(
             expr, tuple(values), lambda: convert(apply(expr.semantics, values, bits, expr.name), expr.type)
         )
