@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from wattslice.errors import WattsliceError
 from wattslice_corpora.records import (
@@ -13,12 +15,17 @@ from wattslice_corpora.records import (
     MeasuredRow,
     Recipes,
     RecordError,
+    SliceRow,
     UtilisationRow,
+    WorkloadRow,
     card_path,
     measurements_path,
     read_card,
     read_measurements,
+    read_slices,
+    read_workloads,
     slices_path,
+    table_text,
     utilisation_path,
     workloads_path,
     write_table,
@@ -28,6 +35,8 @@ from wattslice_models.gpu import load_gpu
 from wattslice_tools.public_sets.checkout import find_recipes, public_features, runs_of
 from wattslice_tools.public_sets.dcgm import read_dcgm_table
 from wattslice_tools.public_sets.measured import public_gpu_ids, read_public_tables
+
+_Features = TypeVar("_Features", WorkloadRow, SliceRow)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -109,8 +118,30 @@ def _analyze(sources: Path, card: DataCard, recipes: Recipes) -> None:
     found = public_features(sources, recipes, runs_of(recipes, card.gpu_id), load_gpu(card.gpu_id))
     for entry in found.features.left_out:
         print(f"{', '.join(entry.runs)}: left out: {entry.reason}", file=sys.stderr)
-    write_text(workloads_path(card.gpu_id), found.workloads)
-    write_text(slices_path(card.gpu_id), found.slices)
+    others = frozenset(
+        _run(row)
+        for row in read_measurements(measurements_path(card.gpu_id))
+        if card.dataset(row.dataset).recipes != recipes.path.stem
+    )
+    workloads, slices = workloads_path(card.gpu_id), slices_path(card.gpu_id)
+    kept = _kept(workloads, read_workloads, WorkloadRow, others), _kept(slices, read_slices, SliceRow, others)
+    write_text(workloads, found.workloads + kept[0])
+    write_text(slices, found.slices + kept[1])
+
+
+def _kept(
+    path: Path,
+    read: Callable[[Path], tuple[_Features, ...]],
+    row_type: type[_Features],
+    runs: frozenset[tuple[str, str, str]],
+) -> str:
+    """The lines of a table of features that are of these runs, which another source gave."""
+    rows = tuple(row for row in read(path) if _run(row) in runs) if path.is_file() else ()
+    return "".join(table_text((), row_type, rows).splitlines(keepends=True)[1:])
+
+
+def _run(row: MeasuredRow | WorkloadRow | SliceRow) -> tuple[str, str, str]:
+    return row.benchmark, row.kernel, row.arguments
 
 
 if __name__ == "__main__":
