@@ -209,8 +209,16 @@ _ROWS = (
     _exact("__usad", Cost.INT, _UUU, lambda a, b, c: abs(a - b) + c),
     _exact("__sad", Cost.INT, "unsigned(int, int, unsigned)", lambda a, b, c: abs(a - b) + c),
     Row("__fns", Cost.INT, declared="unsigned(unsigned, unsigned, int)"),
-    Row("__dp4a", Cost.INT, declared=f"{_III} {_UUU}"),
-    Row("__dp2a_lo __dp2a_hi", Cost.INT, declared=_III),
+    Row(
+        "__dp4a",
+        Cost.INT,
+        declared=f"{_III} {_UUU} int(char4, char4, int) unsigned(uchar4, uchar4, unsigned)",
+    ),
+    Row(
+        "__dp2a_lo __dp2a_hi",
+        Cost.INT,
+        declared=f"{_III} {_UUU} int(short2, char4, int) unsigned(ushort2, uchar4, unsigned)",
+    ),
     _exact("__funnelshift_l", Cost.INT, _UUU, lambda a, b, n: (b << 32 | a) << (n & 31) >> 32, "shf"),
     _exact("__funnelshift_r", Cost.INT, _UUU, lambda a, b, n: (b << 32 | a) >> (n & 31), "shf"),
     _exact("__funnelshift_lc", Cost.INT, _UUU, lambda a, b, n: (b << 32 | a) << _at_most_32(n) >> 32),
