@@ -1070,3 +1070,17 @@ def test_an_index_compared_in_64_bits_is_there_in_64_bits_for_addresses(index, n
     text = f"__global__ void k(float* a, const float* b, {number} n) {{ {head} {body} }}\n"
     mix = lower_instructions(*launched(f"{text}int main() {{ k<<<8, 32>>>(0, 0, 256); }}"))
     assert tuple(map(mix.number, (K.IMAD, K.SHF, K.IADD))) == found
+
+
+@pytest.mark.parametrize(
+    ("body", "lops", "others"),
+    [  # SASS of nvcc 13: LOP3.LUT P0, RZ, R2, 0x3; the remainder itself rounds towards zero
+        ("if (n % 4 == 0) a[0] = x;", 1, 0),
+        ("for (int t = 2; t <= 64; t *= 2) if ((n + 1) % t == 0) a[t] = x;", 6, 0),
+        ("c[0] = n % 4;", 1, 2),
+    ],
+)
+def test_whether_a_power_of_two_divides_a_number_asks_for_its_bits_alone(body, lops, others):
+    mix = mix_of(body)
+    assert mix.number(K.LOP) == lops
+    assert (mix.number(K.SHF) + mix.number(K.ISETP) > 0) == (others > 0)

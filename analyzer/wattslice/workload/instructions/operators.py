@@ -205,6 +205,10 @@ class Operators(LinearForms):
             _, mask = self.known.masked.get(a, (a, None))
             if b.number == 0 or (mask is not None and mask.number == 1):
                 return self.truth(a, type_, region)
+        if op in (BinaryOp.EQ, BinaryOp.NE) and b.number == 0 and a in self.known.remainders:
+            value, power = self.known.remainders[a]  # of any sign: no bit below the power
+            mask = self.binary(BinaryOp.SUB, power, self.constant(1, type_), type_, region)
+            return self.truth(self.logic(BinaryOp.AND, (value, mask), type_, region), type_, region)
         if op in COMPARISONS:
             signs = self.extended((a, b)) if wide > 1.0 else 0.0
             cost = ((K.ISETP, wide), (K.SHF, signs)) if signs else ((K.ISETP, wide),)
@@ -344,6 +348,8 @@ class Operators(LinearForms):
                 inputs = (a, b, self.plain(("reciprocal", key), region, (b,), once))
                 cost = tuple((kind, number - dict(once).get(kind, 0.0)) for kind, number in cost)
             value = self.plain((op, type_.signed), region, inputs, cost, type_.bits)
+            if name == "mod_power" and type_.bits == 32:
+                self.known.remainders[value] = a, b
         if a in self.known.naturals and is_natural:
             self.known.naturals.add(value)
         return value

@@ -323,6 +323,7 @@ class Knowledge:
         self.halves: dict[Value, Value] = {}  # shifted to the right by a constant: what was shifted
         self.masked: dict[Value, tuple[Value, Value]] = {}  # the bits that a constant selects: of what, which
         self.widened: dict[Value, bool] = {}  # what 64 bits are made of 32 of, and whether with a sign
+        self.remainders: dict[Value, tuple[Value, Value]] = {}  # of what, by which power of two
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
         # `a && b` (or `||`): what was computed for `b`, and is there where the whole is true (or false)
