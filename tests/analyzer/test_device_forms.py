@@ -179,8 +179,8 @@ FORMS = [
     Form("goto_out_of_a_guarded_scope", GUARDS, "const float* in, float* o, int* c",
          "{ Add g(c); if (threadIdx.x >= 64) goto out; o[i] = in[i]; } out: return;",
          loads(0.25, 0.25, atom=1)),
-    Form("dot_product_of_bytes", "", "const char4* a, const char4* b, int* o", "o[i] = __dp4a(a[i], b[i], o[i]);",
-         loads(3)),
+    Form("dot_product_of_bytes", "", "const char4* a, const char4* b, int* o",
+         "o[i] = __dp4a(a[i], b[i], o[i]);", loads(3)),
     Form("dot_product_of_unsigned_bytes", "", "const uchar4* a, const uchar4* b, unsigned* o",
          "o[i] = __dp4a(a[i], b[i], o[i]);", loads(3)),
     Form("dot_product_of_halves_of_words", "", "const short2* a, const char4* b, int* o",
@@ -192,8 +192,8 @@ FORMS = [
          "fh c; load_matrix_sync(c, a, 64, mem_row_major); store_matrix_sync(o, c, 64, mem_col_major);",
          loads(4, 4)),
     Form("matrix_tiles_through_shared_memory", TENSOR, "const half* a, const half* b, float* o",
-         "__shared__ half s[256], t[256]; __shared__ float u[256]; s[threadIdx.x] = a[i]; t[threadIdx.x] = b[i];"
-         "__syncthreads(); fa x; fb y; fc c; fill_fragment(c, 0.0f); load_matrix_sync(x, s, 16);"
+         "__shared__ half s[256], t[256]; __shared__ float u[256]; s[threadIdx.x] = a[i];"
+         "t[threadIdx.x] = b[i]; __syncthreads(); fa x; fb y; fc c; fill_fragment(c, 0.0f); load_matrix_sync(x, s, 16);"
          "load_matrix_sync(y, t, 16); mma_sync(c, x, y, c); store_matrix_sync(u, c, 16, mem_row_major);"
          "__syncthreads(); o[i] = u[threadIdx.x];", loads(2, 1, lds=3, sts=6)),
     Form("list_of_numbers", "", "const float* in, float* o",

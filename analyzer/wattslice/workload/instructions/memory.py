@@ -574,8 +574,8 @@ def _record_of(address: Expr) -> tuple[Type | None, _Member | None]:
 
 
 def _instructions(place: MemoryPlace) -> float:
-    """Instructions of one access. A lane's share of a matrix tile comes two elements at a time, as the lanes of
-    tensor cores hold them (SASS of nvcc 13, sm_75 to sm_90); LDSM takes all of what 16 bits hold at once.
+    """Instructions of one access. A lane's share of a matrix tile comes two elements at a time, as tensor
+    cores hold them (SASS of nvcc 13, sm_75 and sm_90); LDSM takes all of a tile of 16-bit elements at once.
     """
     lanes, is_small = place.type.lanes, place.type.bits < 32
     if lanes <= _MOST_LANES or (is_small and place.space is MemorySpace.SHARED):
