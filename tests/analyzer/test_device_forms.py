@@ -193,9 +193,10 @@ FORMS = [
          loads(4, 4)),
     Form("matrix_tiles_through_shared_memory", TENSOR, "const half* a, const half* b, float* o",
          "__shared__ half s[256], t[256]; __shared__ float u[256]; s[threadIdx.x] = a[i];"
-         "t[threadIdx.x] = b[i]; __syncthreads(); fa x; fb y; fc c; fill_fragment(c, 0.0f); load_matrix_sync(x, s, 16);"
-         "load_matrix_sync(y, t, 16); mma_sync(c, x, y, c); store_matrix_sync(u, c, 16, mem_row_major);"
-         "__syncthreads(); o[i] = u[threadIdx.x];", loads(2, 1, lds=3, sts=6)),
+         "t[threadIdx.x] = b[i]; __syncthreads(); fa x; fb y; fc c; fill_fragment(c, 0.0f);"
+         "load_matrix_sync(x, s, 16); load_matrix_sync(y, t, 16); mma_sync(c, x, y, c);"
+         "store_matrix_sync(u, c, 16, mem_row_major); __syncthreads(); o[i] = u[threadIdx.x];",
+         loads(2, 1, lds=3, sts=6)),
     Form("list_of_numbers", "", "const float* in, float* o",
          "float s = 0; for (int d : {1, 2, 3}) s += in[i + d]; o[i] = s;", loads(3, fadd=3)),
     Form("list_of_pointers", "", "const float* a, const float* b, float* o",
