@@ -35,6 +35,14 @@ struct Tagged { int tag; union { float f; int n; }; };
 template <typename T, int N> union Pack { T t[N]; int4 raw;
   __device__ T sum() const { T s = 0; for (int i = 0; i < N; i++) s += t[i]; return s; } };
 """
+TENSOR = """
+#include <mma.h>
+using namespace nvcuda::wmma;
+typedef fragment<matrix_a, 16, 16, 16, half, row_major> fa;
+typedef fragment<matrix_b, 16, 16, 16, half, row_major> fb;
+typedef fragment<accumulator, 16, 16, 16, float> fc;
+typedef fragment<accumulator, 16, 16, 16, half> fh;
+"""
 TILES = """
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
@@ -171,12 +179,24 @@ FORMS = [
     Form("goto_out_of_a_guarded_scope", GUARDS, "const float* in, float* o, int* c",
          "{ Add g(c); if (threadIdx.x >= 64) goto out; o[i] = in[i]; } out: return;",
          loads(0.25, 0.25, atom=1)),
-    Form("dot_product_of_bytes", "", "const char4* a, const char4* b, int* o", "o[i] = __dp4a(a[i], b[i], o[i]);",
-         loads(3)),
+    Form("dot_product_of_bytes", "", "const char4* a, const char4* b, int* o",
+         "o[i] = __dp4a(a[i], b[i], o[i]);", loads(3)),
     Form("dot_product_of_unsigned_bytes", "", "const uchar4* a, const uchar4* b, unsigned* o",
          "o[i] = __dp4a(a[i], b[i], o[i]);", loads(3)),
     Form("dot_product_of_halves_of_words", "", "const short2* a, const char4* b, int* o",
          "o[i] = __dp2a_lo(a[i], b[i], __dp2a_hi(a[i], b[i], 3));", loads(2)),
+    Form("matrix_tiles", TENSOR, "const half* a, const half* b, float* o",
+         "fa x; fb y; fc c; fill_fragment(c, 0.0f); load_matrix_sync(x, a, 64); load_matrix_sync(y, b, 64);"
+         "mma_sync(c, x, y, c); store_matrix_sync(o, c, 64, mem_row_major);", loads(8, 4)),
+    Form("matrix_tiles_of_sums", TENSOR, "const half* a, half* o",
+         "fh c; load_matrix_sync(c, a, 64, mem_row_major); store_matrix_sync(o, c, 64, mem_col_major);",
+         loads(4, 4)),
+    Form("matrix_tiles_through_shared_memory", TENSOR, "const half* a, const half* b, float* o",
+         "__shared__ half s[256], t[256]; __shared__ float u[256]; s[threadIdx.x] = a[i];"
+         "t[threadIdx.x] = b[i]; __syncthreads(); fa x; fb y; fc c; fill_fragment(c, 0.0f);"
+         "load_matrix_sync(x, s, 16); load_matrix_sync(y, t, 16); mma_sync(c, x, y, c);"
+         "store_matrix_sync(u, c, 16, mem_row_major); __syncthreads(); o[i] = u[threadIdx.x];",
+         loads(2, 1, lds=3, sts=6)),
     Form("list_of_numbers", "", "const float* in, float* o",
          "float s = 0; for (int d : {1, 2, 3}) s += in[i + d]; o[i] = s;", loads(3, fadd=3)),
     Form("list_of_pointers", "", "const float* a, const float* b, float* o",

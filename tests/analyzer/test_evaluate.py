@@ -196,7 +196,7 @@ def test_microbenchmarks_alone_are_cross_validated():
 
 
 def test_of_one_program_the_model_of_all_boards_alone_is_judged():
-    found = evaluate(Request(load_gpu("h200"), ("energy", "regression")))
+    found = evaluate(Request(load_gpu("a100"), ("energy", "regression")))
     (protocol,) = found.protocols
     assert protocol.title == "One program, left out"
     energy = ["energy", "energy, carried", "energy, both", "energy, timed"]
@@ -318,8 +318,8 @@ def test_the_accuracy_page_refuses_a_document_without_its_markers(tmp_path, caps
         (["--gpu", "riva128"], "unknown GPU 'riva128'"),
         (["--gpu", "b200"], "no measurements of b200: there is no b200.csv"),
         (
-            ["--gpu", "h200", "--model", "regression"],
-            "no measured run of h200 can be compared with a prediction",
+            ["--gpu", "a100", "--model", "regression"],
+            "no measured run of a100 can be compared with a prediction",
         ),
         (["--model", "guess"], "no model 'guess'"),
         (["--data", "x.csv"], "--data is for one --gpu"),

@@ -6,6 +6,7 @@ import pytest
 
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
+from wattslice.launches.launch import Overrides, Setting
 from wattslice.launches.sizes import assumed_sizes
 
 from .geometry import launches
@@ -159,3 +160,67 @@ def test_a_two_dimensional_kernel_that_nobody_launches_does_its_work(tmp_path):
     }"""
     (launch,) = launches(tmp_path, body)
     assert count(launch).thread_counts[-1] == 1.0  # nobody returns early
+
+
+_PARTLY = """
+__global__ void k(float *x) { x[threadIdx.y * 4 + threadIdx.x] = blockIdx.x + blockIdx.y; }
+int *table(void);
+int main() { k<<<GRID, BLOCK>>>(0); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "expected"),
+    [
+        ("100", "dim3(4, table()[3])", ((100, 1, 1), (4, 64, 1))),
+        ("dim3(table()[2], 7)", "64", ((91, 7, 1), (64, 1, 1))),
+        ("dim3(table()[2], 7)", "dim3(table()[3], 4, 2)", ((91, 7, 1), (4, 4, 2))),
+        ("dim3(table()[2], 0)", "64", ((32, 20, 1), (64, 1, 1))),
+    ],
+)
+def test_what_is_known_of_a_grid_or_block_is_kept(tmp_path, grid, block, expected):
+    (launch,) = launches(tmp_path, _PARTLY.replace("GRID", grid).replace("BLOCK", block))
+    assert (launch.grid, launch.block) == expected
+    assert launch.source is LaunchSource.ASSUMED
+
+
+_IN_VECTORS = """
+struct Config { float2 scale; int2 dims; };
+Config read_config(); int2 read_dims(); int read_one();
+__global__ void k(float *x) { x[threadIdx.x] = 1; }
+int main() { Config config = read_config(); int2 dims = read_dims(), made; made.y = read_one(); k<<<SIZE, 32>>>(0); }
+"""
+
+
+@pytest.mark.parametrize("size", ["config.dims.x", "dims.y", "made.y"])
+def test_what_is_in_a_vector_is_assumed_by_name(tmp_path, size):
+    (launch,) = launches(tmp_path, _IN_VECTORS.replace("SIZE", size))
+    assert [told.fix for told in launch.assumptions] == [f"--set {size}=VALUE"]
+    known = Overrides(settings=(Setting(size.rpartition(".")[0], size.rpartition(".")[2], 5),))
+    (launch,) = launches(tmp_path, _IN_VECTORS.replace("SIZE", size), known)
+    assert (launch.grid[0], launch.source) == (5, LaunchSource.HOST_CODE)
+
+
+_ALLOCATED = """
+#include <stdlib.h>
+__global__ void k(float *x) { x[threadIdx.x] = 1; }
+int main() { int *h = (int *)malloc(64); h[0] = 7; h[1] = 9; BODY; k<<<h[0] + h[1], 32>>>(0); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "grid"),
+    [
+        ("*(char *)h = 3", None),
+        ("((unsigned char *)h)[5] = 3", None),
+        ("char *c = (char *)h; c[6] = 3", None),
+        ("*(short *)&h[1] = 3", None),
+        ("char *c = (char *)malloc(8); c[0] = c[1] = 1; h[0] = *(int *)c", None),
+        ("((char *)h)[8] = 3", 16),
+        ("char *c = (char *)malloc(8); c[0] = 5; h[0] = c[0]", 14),
+        ("h[1] = 2", 9),
+    ],
+)
+def test_a_part_of_a_number_that_is_written_leaves_the_number_unknown(tmp_path, body, grid):
+    (launch,) = launches(tmp_path, _ALLOCATED.replace("BODY", body))
+    assert (launch.grid[0] if launch.source is LaunchSource.HOST_CODE else None) == grid

@@ -88,6 +88,13 @@ def _extent(value: Value, limits: Dim3) -> Dim3 | Unknown | str:
     return extent[0], extent[1], extent[2]
 
 
+def known_extents(value: Value, limits: Dim3) -> dict[int, int]:
+    """Of a grid or block that is not known as a whole, the extents that are, by axis."""
+    cells = [value.cells.get(offset) for offset in (0, 4, 8)] if isinstance(value, Record) else []
+    pairs = enumerate(zip(cells, limits, strict=False))
+    return {axis: cell for axis, (cell, limit) in pairs if isinstance(cell, int) and 1 <= cell <= limit}
+
+
 def geometry_of(instance: LaunchInstance) -> Geometry:
     """Grid and block of a launch that was reached."""
     grid, block = _extent(instance.grid, MAX_GRID), _extent(instance.block, MAX_BLOCK)

@@ -8,19 +8,27 @@ that wide. Else it has 256 threads, or what `__launch_bounds__` allows if that i
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from wattslice import ir
 from wattslice.launches.launch import BLOCKS_PER_SM, DEFAULT_BLOCK, MAX_BLOCK, MAX_THREADS_PER_BLOCK, Dim3
 from wattslice_models.gpu import Gpu
 
 _AXES = range(3)
+NOTHING = MappingProxyType[int, int]({})
 
 
-def default_block(kernel: ir.Kernel) -> Dim3:
-    """The block assumed of `kernel`: its own widths along the axes that it uses, 256 threads otherwise."""
+def default_block(kernel: ir.Kernel, known: Mapping[int, int] = NOTHING) -> Dim3:
+    """The block assumed of `kernel`: its own widths along the axes that it uses, 256 threads otherwise.
+
+    `known`: extents by axis that the host code tells.
+    """
     uses = _Uses(kernel)
     most = min(kernel.max_threads_per_block or MAX_THREADS_PER_BLOCK, MAX_THREADS_PER_BLOCK)
-    own = uses.widths if math.prod(uses.widths.values()) <= most else {}
+    known = known if math.prod(known.values()) <= most else {}
+    own = {**uses.widths, **known}
+    own = own if math.prod(own.values()) <= most else known
     free = [axis for axis in _AXES if axis in uses.thread_axes and axis not in own]
     if not own and not free:
         free = [0]
@@ -31,10 +39,15 @@ def default_block(kernel: ir.Kernel) -> Dim3:
     return x, y, z
 
 
-def default_grid(kernel: ir.Kernel, gpu: Gpu) -> Dim3:
-    """`BLOCKS_PER_SM` blocks for every SM, a launch that fills the GPU, along the axes that `kernel` uses."""
-    axes = sorted(_Uses(kernel).block_axes) or [0]
-    parts = dict(zip(axes, _split(BLOCKS_PER_SM * gpu.sm_count, len(axes)), strict=True))
+def default_grid(kernel: ir.Kernel, gpu: Gpu, known: Mapping[int, int] = NOTHING) -> Dim3:
+    """`BLOCKS_PER_SM` blocks for every SM, a launch that fills the GPU, along the axes that `kernel` uses.
+
+    `known`: extents by axis that the host code tells.
+    """
+    open_axes = [axis for axis in _AXES if axis not in known]
+    axes = sorted(_Uses(kernel).block_axes.intersection(open_axes)) or open_axes[:1]
+    blocks = max(1, BLOCKS_PER_SM * gpu.sm_count // math.prod(known.values()))
+    parts = {**known, **dict(zip(axes, _split(blocks, len(axes)), strict=True))}
     return parts.get(0, 1), parts.get(1, 1), parts.get(2, 1)
 
 

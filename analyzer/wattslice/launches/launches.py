@@ -23,10 +23,13 @@ from wattslice.launches.instances import (
     LaunchInstance,
     geometry_of,
     is_read,
+    known_extents,
     without_impossible,
 )
-from wattslice.launches.kernel_shape import default_block, default_grid
+from wattslice.launches.kernel_shape import NOTHING, default_block, default_grid
 from wattslice.launches.launch import (
+    MAX_BLOCK,
+    MAX_GRID,
     Assumption,
     CapturedValue,
     Contents,
@@ -191,8 +194,12 @@ def _launch(
     assumptions: list[Assumption] = []
     block, grid = geometry.block, geometry.grid
     if block is None or grid is None:
-        assumed_block = block or default_block(kernel)
-        block, grid, what = assumed_block, grid or default_grid(kernel, gpu), _what(grid, block)
+        parts = NOTHING, NOTHING
+        if not geometry.is_impossible:
+            parts = known_extents(chosen.grid, MAX_GRID), known_extents(chosen.block, MAX_BLOCK)
+        what = _what(grid, block)
+        grid = grid or default_grid(kernel, gpu, parts[0])
+        block = block or default_block(kernel, parts[1])
         assumptions.append(_assumed(kernel, grid, block, line, f"{what} unknown", geometry.cause))
     assumptions.extend(_assumed_variable(kernel, grid, block, line, variable) for variable in chosen.assumed)
     assumptions.extend(_assumed_size(line, variable) for variable in chosen.assumed_sizes)

@@ -93,11 +93,14 @@ def _overlaps_in(type_: ir.Type) -> dict[int, Overlap]:
 
 
 def _members_of(type_: ir.Type, around: str, start: int) -> Iterator[tuple[int, Member]]:
+    if type_.kind in NUMBERS and type_.lanes > 1:
+        for lane, name in enumerate("xyzw"[: type_.lanes]):
+            yield start + lane * type_.lane.size_bytes, Member(f"{around}.{name}", type_.lane)
     for field in type_.fields:
         name, offset = f"{around}.{field.name}", start + field.offset_bytes
         if not field.name or field.bits is not None:
             continue
-        if field.type.kind is ir.TypeKind.RECORD:
+        if field.type.kind is ir.TypeKind.RECORD or field.type.lanes > 1:
             yield from _members_of(field.type, name, offset)
-        elif field.type.kind in NUMBERS and field.type.lanes == 1:
+        elif field.type.kind in NUMBERS:
             yield offset, Member(name, field.type)

@@ -87,6 +87,7 @@ class Storage(Struct, eq=False):
     is_allocated: bool = False
     is_static: bool = False
     has_vectors: bool = False
+    widths: dict[int, int] = field(default_factory=dict[int, int])  # most bytes written, by offset
     scalar_bytes: int = 0  # of a variable of arithmetic type, or of each number in an array
 
     @property
@@ -94,6 +95,17 @@ class Storage(Struct, eq=False):
         """Whether it is a number of one function, which nothing else may give a value unseen."""
         variable = self.variable
         return variable is not None and variable.role is not ir.VariableRole.FILE_SCOPE
+
+    def torn_memory(self, offset: int, size_bytes: int) -> list[int]:
+        """Where numbers begin, in memory that pointers alone reach, of which a number written there is a part
+        or which it is written over; `offset` where it was written wider before.
+        """
+        widths = self.widths
+        around = (at for at in range(offset - 7, offset + size_bytes) if at != offset and at in widths)
+        torn = [at for at in around if at + widths[at] > offset]
+        is_part = widths.get(offset, 0) > size_bytes
+        widths[offset] = max(size_bytes, widths.get(offset, 0))
+        return [offset, *torn] if is_part else torn
 
     def torn_by(self, offset: int, size_bytes: int) -> list[int]:
         """Where the numbers begin that a number of another width, written there, changes."""
@@ -473,6 +485,8 @@ class Memory:
         if kind is ir.TypeKind.RECORD:
             storage.class_name = variable.type.name
             self._lay_out(storage, variable.type)
+        elif kind in NUMBERS and not is_scalar:  # int2 and its like
+            self._lay_out(storage, variable.type)
         pin = self._pin(variable.name, variable.type)
         if variable.name not in self._pins:
             self.asked[variable.name] = None
@@ -487,7 +501,7 @@ class Memory:
         What it is besides, as whether of a class that derives from that, nobody knows.
         """
         element = parameter.type.element if parameter.type.kind is ir.TypeKind.POINTER else None
-        if element is None:
+        if element is None or element.lanes > 1:
             return None
         storage = Storage(object_name(parameter), is_named=True)
         self._lay_out(storage, element)
@@ -629,6 +643,8 @@ class Memory:
             and isinstance(found, int) is type_.is_float
         ):
             return Unknown(f"another member of the union '{storage.name}'")
+        if storage.is_allocated and storage.widths.get(offset, type_.size_bytes) < type_.size_bytes:
+            return Unknown(f"the bytes of '{storage.name}'")
         if type_.is_integral and isinstance(found, (int, float)):
             if isinstance(found, float) or (storage.is_scalar and _is_in_parts(storage)):
                 return Unknown(f"the bytes of '{storage.name}'")
@@ -694,6 +710,11 @@ class Memory:
                 value = Unknown(f"the bytes of '{storage.name}'")
                 for other in torn:
                     self._set(storage, other, value)
+            if storage.is_allocated and type_.kind in NUMBERS and not storage.layout.members:
+                lost = Unknown(f"the bytes of '{storage.name}'")
+                for other in storage.torn_memory(offset, type_.size_bytes):
+                    self._set(storage, other, lost)
+                    value = lost if other == offset else value
             if (overlap := storage.layout.overlaps.get(offset)) is not None:
                 lost = Unknown(f"another member of the union '{storage.name}'")
                 for other in overlap.others:

@@ -373,7 +373,7 @@ def _host_variables(program: ir.Program) -> Iterable[ir.Variable]:
 def _members(variable: ir.Variable) -> Iterator[str]:
     """The numbers in an object, or in what a pointer points to."""
     type_ = variable.type
-    if type_.kind is ir.TypeKind.POINTER and type_.element is not None:
+    if type_.kind is ir.TypeKind.POINTER and type_.element is not None and type_.element.lanes == 1:
         type_ = type_.element
     for member in layout_of(type_).members.values():
         yield f"{object_name(variable)}{member.name}"

@@ -102,7 +102,7 @@ class DefUseReader:
         self._own_addresses: set[ir.Expr] = set()
         self.escaped: set[ir.Variable] = set()
         self.references: list[tuple[ir.Variable, ir.Variable]] = []
-        self.reached: list[tuple[ir.Variable, frozenset[ScalarType]]] = []  # by pointers to elements
+        self.reached: list[tuple[Location, frozenset[ScalarType]]] = []  # by pointers to elements
 
     def def_use(self, expr: ir.Expr) -> DefUse:
         """What one expression defines and uses."""
@@ -140,6 +140,9 @@ class DefUseReader:
                 case ir.Cast(type=type_) if type_.element is not None and type_.element.kind in NUMBERS:
                     if isinstance(root := base_of(node), ir.AddressOf):  # (char *)&number
                         self.reached.append((root.variable, scalar_types(type_.element)))
+                    of = node.operand.type.element
+                    if of is not None and of.kind in NUMBERS:  # (char *)numbers
+                        self.reached += ((one, scalar_types(type_.element)) for one in scalar_types(of))
                 case ir.Construct() if may_throw(node):
                     found.defines.add(_THROWN)
                 case ir.LaunchCall():

@@ -363,9 +363,9 @@ def _compared(node: ir.Binary) -> list[tuple[ir.Expr, ir.Expr, int]]:
 
 def _lesser_of(expr: ir.Expr) -> tuple[ir.Expr, ir.Expr] | None:
     """The two of which an expression is the lesser."""
-    if not isinstance(expr, ir.Intrinsic) or expr.semantics is not ir.Semantics.MIN or len(expr.arguments) != 2:
-        return None
-    return expr.arguments[0], expr.arguments[1]
+    if isinstance(expr, ir.Intrinsic) and expr.semantics is ir.Semantics.MIN and len(expr.arguments) == 2:
+        return expr.arguments[0], expr.arguments[1]
+    return None
 
 
 def _without_right(op: ir.BinaryOp, result: int, right: int) -> int | None:

@@ -242,7 +242,7 @@ class Memory(Operators):
         if self.is_written_down(place.root, pointer):
             return self.copied([copy for copy, _ in copies], region, type_.bits or 64)
         kind = _LOAD.get(place.space, K.TEX if place.space is MemorySpace.TEXTURE else K.LDG)
-        number = 0.0 if kind is K.LDC and fixed else float(type_.requests)
+        number = 0.0 if kind is K.LDC and fixed else _instructions(place)
         share, fresh = self.copies_share(copies, version)
         number *= share
         key = ("load", name, version, type_.bits, type_.lanes)
@@ -338,7 +338,7 @@ class Memory(Operators):
         object_ = root if is_shared else None
         key = (place.space, object_, version is None, epoch, self.arms_passed, around, hoisted)
         settled = frozenset[LoopLevel]() if version is None else varying((version,))
-        requests = float(place.type.requests)
+        requests = _instructions(place)
         is_store = version is None
         one = RowPart(value, pointer, size, requests, settled, self.arm_depth, is_store, aligned)
         self.rows.setdefault(key, []).append(one)
@@ -483,7 +483,8 @@ class Memory(Operators):
             sizes = (max(1, member.bits // 8) for member in members)
             fewer = sum(-(-size // place.type.request_bytes) for size in sizes)
             number, stored = min(number, float(fewer)), self.plain("members", region, tuple(members), ())
-        self.root(region, ((_STORE.get(place.space, K.STG), number),), (address, stored))
+        made = _instructions(place) if place.type.lanes > _MOST_LANES else number
+        self.root(region, ((_STORE.get(place.space, K.STG), made),), (address, stored))
         terms = (*address.form.terms, *linear(pointer)[2])
         self.roots[-1].access = MemoryRequest(
             place.site, True, number, address=terms, reach=(place.space, part)
@@ -570,6 +571,20 @@ def _record_of(address: Expr) -> tuple[Type | None, _Member | None]:
         if element is not None and element.members:
             return element, None if offset is None else _Member(element, offset)
     return None, None
+
+
+def _instructions(place: MemoryPlace) -> float:
+    """Instructions of one access. A lane's share of a matrix tile comes two elements at a time, as tensor
+    cores hold them (SASS of nvcc 13, sm_75 and sm_90); LDSM takes all of a tile of 16-bit elements at once.
+    """
+    lanes, is_small = place.type.lanes, place.type.bits < 32
+    if lanes <= _MOST_LANES or (is_small and place.space is MemorySpace.SHARED):
+        return float(place.type.requests)
+    return max(float(place.type.requests), lanes / 2 if place.type.bits >= 16 else 0.0)
+
+
+_MOST_LANES = 4
+"""Of a vector of CUDA; more has only a share of a tile."""
 
 
 def _is_register(place: MemoryPlace) -> bool:
