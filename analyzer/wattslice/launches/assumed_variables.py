@@ -90,6 +90,8 @@ def _with_sizes(
 ) -> tuple[LaunchInstance, ...]:
     """`instances`, with values for the sizes of tensors that their arguments need, one in all launches."""
     wanted = _wanted(instances)
+    if not wanted and latest is instances:  # nothing was assumed
+        return tuple(instances)
     lacking = {name: _size(name, wanted, values) for name in wanted}
     told = {name: value for name, value in agree(instances).items() if name in lacking}
     sizes = {**lacking, **told, **{name: value for name, value in values.items() if name in lacking}}
