@@ -34,6 +34,8 @@ FORMS = {
     "converted": "for (int i = 0; (long long)i < 200LL; ++i)",
 }
 SAME_WORK = {
+    "unsigned": "for (unsigned i = 0; i < {n}; ++i) s += a[i];",
+    "unsigned, !=": "for (unsigned i = 0; i != {n}; i += 1) s += a[i];",
     "while": "int i = 0; while (i < {n}) {{ s += a[i]; i++; }}",
     "while (i++ < n)": "int i = 0; while (i++ < {n}) s += a[i - 1];",
     "while (++i < n)": "int i = -1; while (++i < {n}) s += a[i];",
