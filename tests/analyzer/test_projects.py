@@ -94,7 +94,7 @@ def test_a_constant_that_another_file_gives_a_value(tmp_path, around):
     name = "cfg::n" if "cfg" in around else "n"
     (tmp_path / "k.cu").write_text(
         around.replace("BODY", "extern const int n;")
-        + f"\n__global__ void k(float *x) {{ x[threadIdx.x] = 1; }}\nint main() {{ k<<<{name}, 128>>>(0); }}\n"
+        + f"\n__global__ void k(float *x) {{ *x = 1; }}\nint main() {{ k<<<{name}, 128>>>(0); }}\n"
     )
     (tmp_path / "sizes.cu").write_text(around.replace("BODY", "extern const int n = 7;"))
     kernel = only_kernel(tmp_path / "k.cu")

@@ -319,7 +319,8 @@ def test_images_have_few_channels_and_memory_holds_them():
 
 _COLUMNS = """
 __global__ void columns(PREFIXPackedTensorAccessor32<float, 2, PREFIXRestrictPtrTraits> x,
-                        PREFIXPackedTensorAccessor64<float, 2> y, PREFIXGenericPackedTensorAccessor<float, 3> z) {
+                        PREFIXPackedTensorAccessor64<float, 2> y,
+                        PREFIXGenericPackedTensorAccessor<float, 3> z) {
     int c = blockIdx.x * blockDim.x + threadIdx.x;
     if (c < x.size(1)) y[blockIdx.y][c] = x[blockIdx.y][c] + z[1][blockIdx.y][c];
 }
@@ -340,7 +341,5 @@ def test_rows_of_accessors_whose_sizes_nobody_tells_are_contiguous(prefix, launc
     assert {"--set x.size1=VALUE", "--set y.size1=VALUE", "--set z.size2=VALUE"} <= {one.fix for one in told}
     assert kernel.work.bytes_per_thread == pytest.approx(12 * (1 if launched else 4 / kernel.launch.grid[0]))
     every = ["x.size0", "x.size1", "y.size0", "y.size1", "z.size0", "z.size1", "z.size2"]
-    (kernel,) = analysed(
-        _COLUMNS.replace("PREFIX", prefix) + launched, set=[f"{name}=512" for name in every]
-    )
+    (kernel,) = analysed(_COLUMNS.replace("PREFIX", prefix) + launched, set=[f"{name}=512" for name in every])
     assert not [entry for entry in kernel.assumptions if entry.rule == "PW010"]

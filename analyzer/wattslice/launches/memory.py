@@ -78,7 +78,9 @@ class Storage(Struct, eq=False):
     is_allocated: bool = False
     is_static: bool = False
     has_vectors: bool = False
-    widths: dict[int, int] = field(default_factory=dict[int, int])  # most bytes of a number written, by offset
+    widths: dict[int, int] = field(
+        default_factory=dict[int, int]
+    )  # most bytes of a number written, by offset
     scalar_bytes: int = 0  # of a variable of arithmetic type, or of each number in an array
 
     def torn_memory(self, offset: int, size_bytes: int) -> list[int]:

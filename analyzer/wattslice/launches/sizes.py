@@ -132,7 +132,7 @@ class _Reader:
                     self._note(index, size, 0, is_check=True)
 
     def _decisions(self, condition: ir.Expr) -> list[ir.Binary]:
-        """The comparisons that make a condition, also by way of registers set once: `const bool in = i < n`."""
+        """The comparisons that make a condition, also by way of registers: `const bool in = i < n`."""
         found: list[ir.Binary] = []
         waiting, seen = [condition], set[ir.Variable]()
         while waiting:

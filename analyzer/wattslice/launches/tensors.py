@@ -344,7 +344,9 @@ def with_accessor_sizes(launch: KernelLaunch, settings: Mapping[str, int | float
         named = {name: f"{parameter.name}.{size}" for name, size in lacking.items()}
         members += (MemberValue(index, (m,), settings.get(name, ASSUMED_SIZE)) for m, name in named.items())
         if assumed := [name for name in named.values() if name not in settings]:
-            message = f"sizes of tensor '{parameter.name}' unknown: {', '.join(assumed)} assumed {ASSUMED_SIZE}"
+            message = (
+                f"sizes of tensor '{parameter.name}' unknown: {', '.join(assumed)} assumed {ASSUMED_SIZE}"
+            )
             told.append(Assumption("PW010", parameter.span.line, message, f"--set {assumed[-1]}=VALUE"))
     if not members:
         return launch
