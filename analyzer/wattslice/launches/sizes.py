@@ -363,8 +363,9 @@ def _compared(node: ir.Binary) -> list[tuple[ir.Expr, ir.Expr, int]]:
 
 def _lesser_of(expr: ir.Expr) -> tuple[ir.Expr, ir.Expr] | None:
     """The two of which an expression is the lesser."""
-    is_lesser = isinstance(expr, ir.Intrinsic) and expr.semantics is ir.Semantics.MIN
-    return (expr.arguments[0], expr.arguments[1]) if is_lesser and len(expr.arguments) == 2 else None
+    if not isinstance(expr, ir.Intrinsic) or expr.semantics is not ir.Semantics.MIN:
+        return None
+    return (expr.arguments[0], expr.arguments[1]) if len(expr.arguments) == 2 else None
 
 
 def _without_right(op: ir.BinaryOp, result: int, right: int) -> int | None:
