@@ -90,8 +90,6 @@ def _with_sizes(
 ) -> tuple[LaunchInstance, ...]:
     """`instances`, with values for the sizes of tensors that their arguments need, one in all launches."""
     wanted = _wanted(instances)
-    if not wanted and latest is instances:  # nothing was assumed
-        return tuple(instances)
     lacking = {name: _size(name, wanted, values) for name in wanted}
     told = {name: value for name, value in agree(instances).items() if name in lacking}
     sizes = {**lacking, **told, **{name: value for name, value in values.items() if name in lacking}}
@@ -111,7 +109,7 @@ def _with_sizes(
             assumed = tuple(AssumedVariable(name, sizes[name], why[name]) for name in sorted(why))
             instance = replace(instance, arguments=arguments, assumed_sizes=assumed)
         found.append(instance)
-    return with_assumed_arguments(found, again)
+    return with_assumed_arguments(found, again) if values or sizes else tuple(found)
 
 
 def _wanted(instances: Sequence[LaunchInstance]) -> set[str]:
