@@ -997,7 +997,10 @@ def test_elements_of_a_constant_table_are_known_at_constant_indices():
         assert lower_instructions(kernel, profile).number(K.LDG) == loads
 
 
-LOOP = "const float* row = b + blockIdx.x * n; float s = 0; for (int i = threadIdx.x; i < n; i += STEP) s += INDEXED; a[threadIdx.x] = s;"
+LOOP = (
+    "const float* row = b + blockIdx.x * n; float s = 0;"
+    "for (int i = threadIdx.x; i < n; i += STEP) s += INDEXED; a[threadIdx.x] = s;"
+)
 
 
 @pytest.mark.parametrize(
@@ -1011,7 +1014,8 @@ LOOP = "const float* row = b + blockIdx.x * n; float s = 0; for (int i = threadI
     ],
 )
 def test_a_step_without_sign_may_wrap_so_that_no_pointer_steps_along(step, indexed, most, least):
-    mix = mix_of(LOOP.replace("STEP", step).replace("INDEXED", indexed), "<<<1, 32>>>(0, 0, 0, 32000, 1.0f)")
+    body = LOOP.replace("STEP", step).replace("INDEXED", indexed)
+    mix = mix_of(body, "<<<1, 32>>>(0, 0, 0, 32000, 1.0f)")
     each = (mix.number(K.IADD) + mix.number(K.IMAD)) / mix.number(K.LDG)
     assert least <= each <= most
 
@@ -1019,13 +1023,16 @@ def test_a_step_without_sign_may_wrap_so_that_no_pointer_steps_along(step, index
 def test_a_half_becomes_a_float_without_the_unit_of_conversions():
     text = (
         "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
-        "__global__ void k(float* a, __half* b, __nv_bfloat16* c) { a[0] = __half2float(b[0]); a[1] = c[0]; }\n"
+        "__global__ void k(float* a, __half* b, __nv_bfloat16* c) { a[0] = __half2float(b[0]); "
+        "a[1] = c[0]; }\n"
     )
     mix = lower_instructions(*launched(f"{text}int main() {{ k<<<1, 32>>>(0, 0, 0); }}"))
     assert (mix.number(K.CONVERSION), mix.number(K.HFMA2)) == (0, 1)  # HADD2.F32; PRMT
 
 
-@pytest.mark.parametrize(("arm", "loads"), [("1 - c", 1), ("(1 - c) * x + d", 1), ("(c + d) * x * (d - c) + d * d", 2)])
+@pytest.mark.parametrize(
+    ("arm", "loads"), [("1 - c", 1), ("(1 - c) * x + d", 1), ("(c + d) * x * (d - c) + d * d", 2)]
+)
 def test_members_of_a_record_are_loaded_together_past_an_arm_that_is_only_selected(arm, loads):
     function = f"auto f = [&](float d) {{ float c = d * x; if (d > 0) c = {arm}; return c; }};"
     mix = mix_of(f"{function} float2* p = (float2*)b; a[0] = f(p[n].x) + f(p[n].y);")
@@ -1040,9 +1047,9 @@ def test_remainders_by_powers_are_no_tests_of_single_bits(test, lops):
 
 
 def test_copies_a_stride_apart_step_from_pointer_to_pointer():
-    # SASS of nvcc 13: of four copies the first sums its index and adds the base, each other one is an IMAD.WIDE
-    loop = "const float* row = b + blockIdx.x * n; float s = 0; for (int i = threadIdx.x; i < n; i += c) s += row[i];"
-    text = f"__global__ void k(float* a, float* b, int c, int n) {{ {loop} a[threadIdx.x] = s; }}\n"
+    # SASS of nvcc 13: one of four copies sums its index and adds the base, the others are IMAD.WIDE
+    loop = LOOP.replace("STEP", "c").replace("INDEXED", "row[i]")
+    text = f"__global__ void k(float* a, float* b, int c, int n) {{ {loop} }}\n"
     mix = lower_instructions(*launched(f"{text}int main() {{ k<<<1, 32>>>(0, 0, 32, 32000); }}"))
     each = (mix.number(K.IADD) + mix.number(K.IMAD)) / mix.number(K.LDG)
     assert 2.0 < each < 2.5

@@ -812,12 +812,13 @@ def test_local_memory_that_is_only_assumed_to_be_reached_has_traffic(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("index", "passes"),
-    [("x[i] & 255", 3.15), ("x[0] + threadIdx.x", 1), ("i & 255", 1)],
+    ("index", "passes"), [("x[i] & 255", 3.15), ("x[0] + threadIdx.x", 1), ("i & 255", 1)]
 )
 def test_data_lead_the_lanes_of_a_warp_anywhere_in_a_shared_table(tmp_path, index, passes):
     # H200: 3.0 passes for each load of a table of AES (256 words), 3.1 for one of a cyclic redundancy check
-    source = f"__shared__ int t[256]; __global__ void k(const int *x, int *y) {{ {INDEX} y[i] = t[{index}]; }}"
+    source = (
+        f"__shared__ int t[256]; __global__ void k(const int *x, int *y) {{ {INDEX} y[i] = t[{index}]; }}"
+    )
     moved = moved_by(*counted(tmp_path, source, "k=1000:256"))
     assert moved.shared_passes == pytest.approx(passes, abs=0.1)
 

@@ -606,7 +606,9 @@ def _scattered_passes(access: MemoryAccess, statistics: SiteStatistics, made: Re
     size_bytes = access.root.type.size_bytes if access.root is not None else 0
     width = max(BANK_BYTES, statistics.request_bytes)
     places = size_bytes // width if size_bytes else MANY_PLACES
-    return passes_at_random(min(places, MANY_PLACES), width, round(WARP_SIZE * made.per_thread / made.per_warp))
+    return passes_at_random(
+        min(places, MANY_PLACES), width, round(WARP_SIZE * made.per_thread / made.per_warp)
+    )
 
 
 _JOINED_BY_WARP = frozenset(

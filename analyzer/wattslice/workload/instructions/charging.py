@@ -508,7 +508,7 @@ def _differs_in_copies(index: Terms) -> bool:
 
 
 def _stepping_copies(index: Terms) -> float:
-    """Copies in an unrolled loop whose index is a stride apart that only the run tells; 1 where it is not so."""
+    """Copies of an unrolled loop whose indices are a stride apart that only the run tells; 1 of any other."""
     moving = [term for term, _ in index if term.place.level is not None and term.place.level.unroll > 1.0]
     if len(moving) != 1 or moving[0].step is None or moving[0].step.shape is Shape.CONSTANT:
         return 1.0

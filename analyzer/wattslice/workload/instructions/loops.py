@@ -709,7 +709,9 @@ class CodeFacts(Struct, eq=False):
     @property
     def is_selected(self) -> bool:
         """So short that it is computed in any case, and only its result chosen: no memory is accessed."""
-        return self.is_short and self.size <= SELECTED_SIZE and not self.stores and Trait.LOADS not in self.has
+        return (
+            self.is_short and self.size <= SELECTED_SIZE and not self.stores and Trait.LOADS not in self.has
+        )
 
     def size_in(self, counters: frozenset[Variable]) -> float:
         """Source operations, and the elements of own arrays that a loop over `counters` chooses: those that

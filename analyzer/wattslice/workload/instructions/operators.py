@@ -134,7 +134,10 @@ class Operators(LinearForms):
             if all(is_float) and source.bits == target.bits:
                 return value
             lanes = float(max(1, target.lanes))
-            if all(is_float) and (source.bits, target.bits) == (16, 32):  # HADD2.F32; the upper half of a float
+            if all(is_float) and (source.bits, target.bits) == (
+                16,
+                32,
+            ):  # HADD2.F32; the upper half of a float
                 kind = K.MOV if source.bfloat else K.HFMA2
                 return self.plain(("from half", source.bfloat), region, (value,), ((kind, lanes),), 32)
             kind = K.WIDE_CONVERSION if 64 in (source.bits, target.bits) else K.CONVERSION

@@ -127,9 +127,9 @@ def _extent(text: str) -> tuple[int, ...]:
 
 
 def _options(flags: str) -> Iterator[str]:
-    """What changes the meaning of the source: macros and folders of the checkout, and the fast mathematics."""
+    """What changes the meaning of the source: macros, folders of the checkout, fast mathematics."""
     for word in flags.split():
         if word.startswith("-D") or word == "--use_fast_math" or word == "-use_fast_math":
             yield word
         elif word.startswith("-I") and (found := _RELATIVE.match(word)):
-            yield f"-I{word[found.end():]}"
+            yield f"-I{word[found.end() :]}"

@@ -1,4 +1,4 @@
-"""``python -m wattslice_tools.public_sets.counters.ncu_command``: static counts beside counters of the H200."""
+"""``python -m wattslice_tools.public_sets.counters.ncu_command``: our counts beside those of an H200."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _MARKERS = (
 _CROSSING = 1.5
 """Sectors that the counters of L2 count for each one asked for: half of them come from its other half."""
 _FAR_BYTES = 1e8
-"""Twice the L2: launches that move less find what was copied there before, and leave there what they write."""
+"""Twice the L2: launches that move less find what was copied before, and leave there what they write."""
 
 _Quantity = Quantity[NcuRow, CountedRun]
 NCU_QUANTITIES: tuple[_Quantity, ...] = (
@@ -71,9 +71,11 @@ NCU_QUANTITIES: tuple[_Quantity, ...] = (
         "shared memory of a block",
         Target.OPERATIONS,
         ("launch__shared_mem_per_block_static, _dynamic",),
-        lambda row: None
-        if row.static_shared_bytes is None or row.dynamic_shared_bytes is None
-        else row.static_shared_bytes + row.dynamic_shared_bytes,
+        lambda row: (
+            None
+            if row.static_shared_bytes is None or row.dynamic_shared_bytes is None
+            else row.static_shared_bytes + row.dynamic_shared_bytes
+        ),
         lambda it: it.shared_bytes,
     ),
     _Quantity(
@@ -197,7 +199,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--profiles", metavar="DIR", **several, help="make the table anew: profiled programs")
     parser.add_argument("--campaign", metavar="JSONL", **several, help="and counted kernels of the corpus")
     parser.add_argument("--sources", metavar="DIR", **several, help="git checkout that holds some programs")
-    parser.add_argument("--document", type=Path, metavar="FILE", help="write the comparison into this document")
+    parser.add_argument(
+        "--document", type=Path, metavar="FILE", help="write the comparison into this document"
+    )
     return parser
 
 
