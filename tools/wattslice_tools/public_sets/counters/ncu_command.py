@@ -195,10 +195,12 @@ def _parser() -> argparse.ArgumentParser:
         description="Compares our static counts with counters of Nsight Compute, kernel by kernel. "
         f"Why a count misses stands in {_CAUSES.name}, written by people.",
     )
-    several = {"type": Path, "action": "append", "default": []}
-    parser.add_argument("--profiles", metavar="DIR", **several, help="make the table anew: profiled programs")
-    parser.add_argument("--campaign", metavar="JSONL", **several, help="and counted kernels of the corpus")
-    parser.add_argument("--sources", metavar="DIR", **several, help="git checkout that holds some programs")
+    for name, value, text in (
+        ("--profiles", "DIR", "make the table anew: profiled programs"),
+        ("--campaign", "JSONL", "and counted kernels of the corpus"),
+        ("--sources", "DIR", "git checkout that holds some programs"),
+    ):
+        parser.add_argument(name, metavar=value, type=Path, action="append", default=[], help=text)
     parser.add_argument(
         "--document", type=Path, metavar="FILE", help="write the comparison into this document"
     )
