@@ -272,6 +272,7 @@ class Loops(Expressions):
             exits is not None,
             rounds=rounds,
             scales_counter=scales_counter,
+            wraps=not all(map(_may_not_wrap, counters.values())),
         )
 
     def exits_of_copies(self, stmt: Loop, steps: _Steps) -> float | None:

@@ -112,7 +112,8 @@ def _page(path: Path) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
         return
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith('"')]
     reader = csv.reader(lines)
-    names, units = next(reader, []), next(reader, [])
+    none: list[str] = []
+    names, units = next(reader, none), next(reader, none)
     for cells in reader:
         yield dict(zip(names, cells, strict=True)), dict(zip(names, units, strict=True))
 
