@@ -128,7 +128,7 @@ def _extent(text: str) -> tuple[int, ...]:
 
 
 def _options(flags: str) -> Iterator[str]:
-    """What changes the meaning of the source: macros, folders of the checkout, the fast mathematics."""
+    """What changes the meaning of the source: macros, folders of the checkout, fast mathematics."""
     for word in flags.split():
         if word.startswith("-D") or word == "--use_fast_math" or word == "-use_fast_math":
             yield word
