@@ -79,7 +79,5 @@ def read_ncu_counters(path: Path) -> tuple[NcuRow, ...]:
 
 
 def _fault(row: NcuRow) -> str:
-    if min(*(row.grid or (1, 1, 1)), *(row.block or (1, 1, 1))) < 1:
-        return "a launch without blocks or threads"
     wrong = [name for name in COUNTERS if not 0.0 <= getattr(row, name) < math.inf]
     return f"{wrong[0]} must be finite and not negative" if wrong else ""

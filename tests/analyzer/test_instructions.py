@@ -1014,7 +1014,8 @@ LOOP = (
     ],
 )
 def test_a_step_without_sign_may_wrap_so_that_no_pointer_steps_along(step, indexed, most, least):
-    mix = mix_of(LOOP.replace("STEP", step).replace("INDEXED", indexed), "<<<1, 32>>>(0, 0, 0, 32000, 1.0f)")
+    body = LOOP.replace("STEP", step).replace("INDEXED", indexed)
+    mix = mix_of(body, "<<<1, 32>>>(0, 0, 0, 32000, 1.0f)")
     each = (mix.number(K.IADD) + mix.number(K.IMAD)) / mix.number(K.LDG)
     assert least <= each <= most
 

@@ -188,7 +188,9 @@ _IN_VECTORS = """
 struct Config { float2 scale; int2 dims; };
 Config read_config(); int2 read_dims(); int read_one();
 __global__ void k(float *x) { x[threadIdx.x] = 1; }
-int main() { Config config = read_config(); int2 dims = read_dims(), made; made.y = read_one(); k<<<SIZE, 32>>>(0); }
+int main() {
+  Config config = read_config(); int2 dims = read_dims(), made; made.y = read_one(); k<<<SIZE, 32>>>(0);
+}
 """
 
 

@@ -109,7 +109,7 @@ def _with_sizes(
             assumed = tuple(AssumedVariable(name, sizes[name], why[name]) for name in sorted(why))
             instance = replace(instance, arguments=arguments, assumed_sizes=assumed)
         found.append(instance)
-    return with_assumed_arguments(found, again)
+    return with_assumed_arguments(found, again) if values or sizes else tuple(found)
 
 
 def _wanted(instances: Sequence[LaunchInstance]) -> set[str]:

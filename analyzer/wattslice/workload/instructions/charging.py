@@ -258,7 +258,7 @@ class _Charger:
         resting = tuple(pair for pair in terms if pair not in moving)
         stride = _stride(moving, inner) if value.shape is Shape.ADDRESS and inner is not None else None
         # an index in two parts is summed anew in each iteration where the part that moves may wrap
-        if inner is not None and stride is not None and (inner.steps_pointers or not form.is_wide):
+        if inner is not None and stride is not None and not (inner.wraps and form.is_wide):
             self.strength_reduce(value, moving, resting, inner, stride)
             return
         if value.shape is Shape.ADDRESS and value.bits == 64:

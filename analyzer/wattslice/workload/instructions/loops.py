@@ -225,8 +225,12 @@ class Loops(Expressions):
                 full = full and (trips or 0.0) * self.triangle_row(body) <= TRIANGLE_SIZE
         elif stmt.unroll == 1:
             full = False
-        # what is unsigned may wrap, which keeps the compiler from stepping pointers along with a counter
-        strides = Trait.UNSIGNED_INDEX not in body.has and all(map(_may_not_wrap, counters.values()))
+        # what is unsigned may wrap, which keeps the compiler from stepping pointers along with a counter; one
+        # that goes up by one reaches its bound before
+        ones = {variable for variable, step in steps.items() if step.distance == 1}
+        strides = Trait.UNSIGNED_INDEX not in body.has and all(
+            variable in ones or _may_not_wrap(step) for variable, step in counters.items()
+        )
         only_scaled = body.scaled_in_index - body.plain_in_index
         scales_counter = not constant and not only_scaled.isdisjoint(steps)
         unroll = 1.0
@@ -268,6 +272,7 @@ class Loops(Expressions):
             exits is not None,
             rounds=rounds,
             scales_counter=scales_counter,
+            wraps=not all(map(_may_not_wrap, counters.values())),
         )
 
     def exits_of_copies(self, stmt: Loop, steps: _Steps) -> float | None:

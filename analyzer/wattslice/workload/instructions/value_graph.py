@@ -30,7 +30,7 @@ class LoopLevel(Struct, eq=False):
     `elements`: which ones of the thread's own arrays are accessed in it. `separate`: those of which each
     iteration has elements of its own, as it begins with them. `guard`: all that decides how often it runs.
     `is_left`: a jump leaves it, or one of its iterations. `rounds`: how often it runs, divided before it.
-    `scales_counter`: indices have its counter only multiplied by a constant.
+    `scales_counter`: indices have its counter only multiplied by a constant. `wraps`: its counter may.
     """
 
     parent: LoopLevel | None
@@ -52,6 +52,7 @@ class LoopLevel(Struct, eq=False):
     is_left: bool = False
     rounds: Value | None = None
     scales_counter: bool = False
+    wraps: bool = False
     guard: Value = field(default_factory=lambda: Value(Shape.PLAIN, AT_START))
 
     @property

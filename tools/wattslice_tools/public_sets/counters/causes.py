@@ -15,7 +15,7 @@ CAUSES_FILE = Path(__file__).with_name("causes.toml")
 
 
 class Cause(Struct, frozen=True):
-    """Why one quantity of one benchmark misses; `benchmark` ends with the kernel where there are several."""
+    """Why one quantity of one benchmark misses. `benchmark`: "PROGRAM KERNEL" of one with several."""
 
     benchmark: str
     quantity: str

@@ -112,7 +112,8 @@ def _page(path: Path) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
         return
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith('"')]
     reader = csv.reader(lines)
-    names, units = next(reader, []), next(reader, [])
+    none: list[str] = []
+    names, units = next(reader, none), next(reader, none)
     for cells in reader:
         yield dict(zip(names, cells, strict=True)), dict(zip(names, units, strict=True))
 
@@ -127,7 +128,7 @@ def _extent(text: str) -> tuple[int, ...]:
 
 
 def _options(flags: str) -> Iterator[str]:
-    """What changes the meaning of the source: macros, folders of the checkout, the fast mathematics."""
+    """What changes the meaning of the source: macros, folders of the checkout, fast mathematics."""
     for word in flags.split():
         if word.startswith("-D") or word == "--use_fast_math" or word == "-use_fast_math":
             yield word

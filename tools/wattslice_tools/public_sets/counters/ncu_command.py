@@ -1,4 +1,4 @@
-"""``python -m wattslice_tools.public_sets.counters.ncu_command``: static counts beside the H200's."""
+"""``python -m wattslice_tools.public_sets.counters.ncu_command``: our counts beside those of an H200."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _MARKERS = (
 _CROSSING = 1.5
 """Sectors that the counters of L2 count for each one asked for: half of them come from its other half."""
 _FAR_BYTES = 1e8
-"""Twice the L2: launches that move less find there what was copied before, and leave what they write."""
+"""Twice the L2: launches that move less find what was copied before, and leave there what they write."""
 
 _Quantity = Quantity[NcuRow, CountedRun]
 NCU_QUANTITIES: tuple[_Quantity, ...] = (
@@ -195,11 +195,15 @@ def _parser() -> argparse.ArgumentParser:
         description="Compares our static counts with counters of Nsight Compute, kernel by kernel. "
         f"Why a count misses stands in {_CAUSES.name}, written by people.",
     )
-    several = {"type": Path, "action": "append", "default": []}
-    parser.add_argument("--profiles", metavar="DIR", **several, help="make the table anew: profiled programs")
-    parser.add_argument("--campaign", metavar="JSONL", **several, help="and counted kernels of the corpus")
-    parser.add_argument("--sources", metavar="DIR", **several, help="git checkout that holds some programs")
-    parser.add_argument("--document", type=Path, metavar="FILE", help="write into this document")
+    for name, value, text in (
+        ("--profiles", "DIR", "make the table anew: profiled programs"),
+        ("--campaign", "JSONL", "and counted kernels of the corpus"),
+        ("--sources", "DIR", "git checkout that holds some programs"),
+    ):
+        parser.add_argument(name, metavar=value, type=Path, action="append", default=[], help=text)
+    parser.add_argument(
+        "--document", type=Path, metavar="FILE", help="write the comparison into this document"
+    )
     return parser
 
 

@@ -105,8 +105,9 @@ class _Run:
             raise RecordError(f"no kernel {row.kernel}")
         read = tuple(one for one in read if one.times is not None) or read
         occurrence = 0 if self._corpus is None else self._corpus.occurrence(row.kernel)
-        wanted = row.grid, row.block
-        same = tuple(one for one in read if row.grid is None or (one.grid, one.block) == wanted)
+        same = tuple(
+            one for one in read if row.grid is None or (one.grid, one.block) == (row.grid, row.block)
+        )
         launch = _at(same, occurrence)
         if launch is None and row.grid is not None and row.block is not None:
             override = LaunchOverride(row.kernel, row.grid, row.block, row.dynamic_shared_bytes or 0)
