@@ -161,7 +161,7 @@ def test_models_of_slices_leave_the_board_what_the_energy_model_has_for_it(tmp_p
 
 
 def test_a_model_that_says_less_than_the_board_draws_without_work_leaves_nothing_for_lines(tmp_path):
-    found = run(tmp_path, SAXPY, gpu="gtx_970", model="wavelet", core_clock_mhz=1590.0)
+    found = run(tmp_path, SAXPY, gpu="gtx_970", model="wavelet", core_clock_mhz=1700.0)
     kernel = only(found)
     assert kernel.hot_lines == ()
     assert there(kernel.power).static_w == kernel.power_w
@@ -372,7 +372,7 @@ def test_arrays_in_local_memory_that_data_index_put_the_watts_in_doubt(tmp_path)
         only(run(tmp_path, LOCAL.replace("INDEX", index))) for index in ("j", "(key[j] + i) % 200")
     )
     widths = [there(one.power).high_w / (one.power_w or 1.0) for one in (known, doubted)]
-    assert widths[0] < 1.3 < widths[1]
+    assert widths[0] < 1.33 < widths[1]
     assert "PW051" in {advice.rule for advice in doubted.advice}
 
 

@@ -653,7 +653,7 @@ def test_a_sweep_over_a_macro_that_nobody_mentions_tells_it(kernel: Path, capsys
             "19000",
             "19000 W: the Tesla V100 SXM2 16GB cannot draw more than some 600 W; are they milliwatts, 19 W?",
         ),
-        ("5", "5 W: a Tesla V100 SXM2 16GB that runs a kernel cannot draw less than some 7 W"),
+        ("5", "5 W: a Tesla V100 SXM2 16GB that runs a kernel cannot draw less than some 8 W"),
     ],
 )
 def test_watts_that_no_such_board_draws_are_refused(kernel: Path, capsys, power_w: str, told: str):

@@ -62,7 +62,7 @@ def test_a_model_predicts_watts_in_an_interval(
         assert limit_w is not None
         assert high_w is not None
         assert high_w == pytest.approx(1.3 * prediction.power_w) or (
-            0.95 * limit_w < high_w < min(1.3 * prediction.power_w, 1.05 * limit_w)
+            0.9 * limit_w < high_w < min(1.3 * prediction.power_w, 1.05 * limit_w)
         )
         assert prediction.interval_source == "a test"
 
