@@ -116,7 +116,8 @@ def test_host_code_launches_as_often_however_the_loop_is_written(tmp_path, loop)
     made = re.sub(r"s \+= a\[(.*?)\]", r"k<<<(\1) + 1, 32>>>(i)", loop).format(n=200)
     path.write_text(f"__global__ void k(int i) {{}}\nint main() {{ {made} }}\n")
     found = HostCode(read_cuda(path), GPU).launches({})
-    assert sum(one.times or 0 for one in found) == 200
+    times = [one.times for one in found if isinstance(one.times, int)]
+    assert (len(times), sum(times)) == (len(found), 200)
     grids = [one.grid.cells[0] for one in found if isinstance(one.grid, Record)]
     assert grids in ([1, 2, 101, 200], [200, 199, 100, 1])  # the first two, the middle and the last
 

@@ -15,7 +15,7 @@ from wattslice_tools.public_sets.counters.causes import Notes, read_notes
 from wattslice_tools.public_sets.counters.ncu import bare_name, read_campaign, read_profiles
 from wattslice_tools.public_sets.counters.ncu_command import _CAUSES, NCU_QUANTITIES
 from wattslice_tools.public_sets.counters.quantities import beside
-from wattslice_tools.public_sets.counters.runs import counted_runs
+from wattslice_tools.public_sets.counters.runs import CountedRun, counted_runs
 
 GPU = load_gpu("h200")
 ROWS = read_ncu_counters(ncu_counters_path(GPU.id))
@@ -82,6 +82,7 @@ def test_launches_of_a_run_that_was_cut_short_are_unknown(profile):
 def test_the_counted_launch_is_found_by_what_was_typed(profile):
     (row,) = read_profiles(profile / "profiles")
     ((_, run),) = counted_runs((profile / "repo",), (row,), NO_NOTES, GPU)
+    assert isinstance(run, CountedRun)
     assert (run.launches, run.counted.launch.grid, run.counted.launch.arguments) == (
         3,
         (8, 1, 1),
@@ -92,6 +93,7 @@ def test_the_counted_launch_is_found_by_what_was_typed(profile):
     assert compared["global_load"].ours == 8 * 2 * 4  # sectors of 16 warps
     other = replace(row, grid=(4, 1, 1), dynamic_shared_bytes=128)  # of a loop of sizes
     ((_, run),) = counted_runs((profile / "repo",), (other,), NO_NOTES, GPU)
+    assert isinstance(run, CountedRun)
     assert run.counted.launch.grid == (4, 1, 1)
     missing = replace(row, kernel="thrice"), replace(row, repository="elsewhere")
     reasons = [reason for _, reason in counted_runs((profile / "repo",), missing, NO_NOTES, GPU)]
@@ -106,6 +108,7 @@ def test_lines_of_a_campaign_are_kernels_of_the_corpus_at_their_medium_size(tmp_
     program = next(one for one in load_manifest() if one.name == "axpy")
     assert (row.kernel, row.file, row.repository, row.grid) == ("axpyFloat", program.file.name, "", None)
     ((_, run),) = counted_runs((), (row,), NO_NOTES, GPU)
+    assert isinstance(run, CountedRun)
     assert run.counted.launch.kernel.name == "axpyFloat"
 
 
