@@ -125,7 +125,7 @@ def executing(*instructions: InstructionCount) -> dict[str, object]:
 )
 def test_what_does_all_that_it_did_and_more_costs_more_for_sure(change: dict[str, object], is_more: bool):
     sure = Policy(confidence=0.95)  # more than this rise alone is
-    figures = changed(energy=1.03).new
+    figures = changed(energy=1.05).new
     pair = Pair(replace(OLD, analysis=RUNS), replace(figures, analysis=other(RUNS, **change)), None)
     assert does_more(pair) is is_more
     assert failures(pair, sure) == ["energy"] * is_more
