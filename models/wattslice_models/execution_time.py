@@ -294,10 +294,9 @@ def _mean_block(workload: Workload, gpu: Gpu, clocks: Clocks, parameters: TimePa
     bandwidth *= chip.dram_efficiency * parameters.dram_share
     if chip.l2_fill_bytes_per_clock_per_sm is not None:
         bandwidth = min(bandwidth, chip.l2_fill_bytes_per_clock_per_sm * gpu.sm_count * hertz)
-    partial_s = warps * workload.partial_stores * (chip.l2_partial_store_cycles or 0.0) / gpu.sm_count / hertz
     of_chip = {
         Resource.DISPATCH: chip.block_dispatch_cycles / hertz,
-        Resource.L2: (own * moved.l2_bytes / l2_bytes_per_s + partial_s) / parameters.l2_share,
+        Resource.L2: own * moved.l2_bytes / (l2_bytes_per_s * parameters.l2_share),
         Resource.ATOMICS: warps * _atomic_clocks(workload, gpu) / hertz,
         Resource.DRAM: own * moved.dram_bytes / bandwidth,
     }

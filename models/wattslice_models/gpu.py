@@ -112,8 +112,6 @@ class Architecture(Struct, frozen=True):
     shared_bytes_per_clock_per_sm: float
     l1_bytes_per_clock_per_sm: float
     l2_bytes_per_clock_per_sm: float
-    l2_partial_store_cycles: float | None
-    """What a store that fills a sector in part costs an SM's share of L2 on top of its bytes."""
     l2_fill_bytes_per_clock_per_sm: float | None
     """What L2 exchanges with DRAM at most: it limits where the core clock is low."""
     dram_efficiency: float

@@ -106,8 +106,6 @@ class Workload(Struct, frozen=True):
     lane that has the same word."""
     atomic_line_requests: float = 0.0
     """The part of them that one line of 128 bytes gets; 0 where no size of what they reach is known."""
-    partial_stores: float = 0.0
-    """Sectors of global memory that the stores of a launched warp fill in part, once for each store."""
     kinds: tuple[Workload, ...] = ()
     """The blocks of each kind, where they do not all have the same work: alone on the GPU, so to say. Of them
     only how far they differ counts: what they add up to says the launch itself. None: all alike."""

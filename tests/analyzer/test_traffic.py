@@ -235,22 +235,6 @@ def test_constant_memory_hands_out_one_address_after_the_other(tmp_path, type_, 
     assert moved.constant_requests == pytest.approx(requests)
 
 
-@pytest.mark.parametrize(
-    ("place", "sectors"),
-    [
-        ("y[i]", 0),
-        ("y[i + 1]", 0),  # a fifth sector, across a border
-        ("y[2 * i]", 8),
-        ("y[64 * i]", 32),
-        ("y[y[i]]", 0),  # where data lead nobody knows
-        ("((float2 *)y)[i].x", 8),
-    ],
-)
-def test_stores_fill_sectors_or_parts_of_them(tmp_path, place, sectors):
-    source = f"__global__ void k(int *y) {{ {INDEX} {place} = 1; }}"
-    assert moved_by(*counted(tmp_path, source, "k=8:64")).partial_stores == pytest.approx(sectors)
-
-
 @pytest.mark.parametrize(("words", "missed"), [(512, 0.0), (1024, 0.5), (4096, 0.875)])
 def test_lines_that_the_cache_for_constants_does_not_hold_are_missed(tmp_path, words, missed):
     source = f"""__constant__ int t[{words}]; __global__ void k(int *y) {{ {INDEX}

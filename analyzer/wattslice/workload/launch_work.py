@@ -183,7 +183,6 @@ def workload(
         constant_misses=traffic.constant_misses,
         atomic_requests=traffic.atomic_requests,
         atomic_line_requests=traffic.atomic_line_requests,
-        partial_stores=traffic.partial_stores,
         texture_fetches=counts.texture_load,
         atomics=counts.atomic,
         barriers=counts.barrier,

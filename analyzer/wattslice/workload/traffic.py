@@ -69,8 +69,6 @@ class Traffic(Struct, frozen=True):
     global memory ask of L2, once for each sector and for each lane that has the same word;
     `atomic_line_requests`: those that one line of 128 bytes gets, divided by all warps, where the size of
     what they reach is known.
-    `partial_stores`: sectors of global memory that the warp's stores fill in part, each counted for every
-    store; none where data lead.
     `gathered`: accesses whose address depends on data; with them `l1_bytes` is an upper bound.
     """
 
@@ -85,7 +83,6 @@ class Traffic(Struct, frozen=True):
     constant_misses: float
     atomic_requests: float
     atomic_line_requests: float
-    partial_stores: float
     footprint_bytes: float | None
     gathered: tuple[MemoryAccess, ...]
     by_access: tuple[AccessTraffic, ...] = ()
@@ -265,7 +262,7 @@ def traffic(
     loads: dict[ir.Root | None, _Object] = {}
     past_l1: dict[ir.Root | None, _Object] = {}
     stores: dict[ir.Root | None, _Object] = {}
-    passes = l1_passes = shared = stored = partial = 0.0
+    passes = l1_passes = shared = stored = 0.0
     local: dict[Variable | None, list[tuple[MemoryAccess, float]]] = {}
     gathered: list[MemoryAccess] = []
     by_access: list[AccessTraffic] = []
@@ -319,7 +316,6 @@ def traffic(
                 atomics.setdefault(root, _Atomics()).add(number, own.launch_reach or whole)
         if access.is_store:
             stored += requested * times
-            partial += 0.0 if access.is_atomic else _partial_stores(requested, statistics, made)
     loaded = (*loads.values(), *past_l1.values())
     requested = sum(entry.requested for entry in loaded)
     entries = (*loaded, *stores.values())
@@ -372,7 +368,6 @@ def traffic(
         constant_misses=sum(one.misses for one in constants.values()),
         atomic_requests=sum(one.requests for one in atomics.values()),
         atomic_line_requests=max((one.requests_of_a_line for one in atomics.values()), default=0.0),
-        partial_stores=partial,
         footprint_bytes=_footprint(loads, past_l1, stores),
         gathered=tuple(gathered),
         by_access=tuple(by_access),
@@ -431,7 +426,6 @@ def traffic_of_blocks(
         constant_misses=of_constants * whole.constant_misses,
         atomic_requests=of_global * whole.atomic_requests,
         atomic_line_requests=of_global * whole.atomic_line_requests,
-        partial_stores=of_global * whole.partial_stores,
         shared_accesses=whole.shared_accesses * passes / (whole.shared_passes or 1.0),
     )
 
@@ -686,19 +680,6 @@ def _atomic_passes(
         isinstance(one, ir.Constant) and one.value == 1 for one in map(ir.strip_casts, atomic.arguments)
     )
     return joined if by_one and atomic.op is AtomicOp.ADD else together
-
-
-def _partial_stores(requested: float, statistics: SiteStatistics, made: RequestCount) -> float:
-    """Sectors among the `requested` bytes that a warp's stores fill in part: all or none of them, by what the
-    lanes have for them.
-    """
-    filled = WARP_SIZE * made.per_thread * statistics.request_bytes * made.joined
-    is_partial = statistics.sectors_per_request is not None and requested > _MISALIGNED * filled
-    return requested / SECTOR_BYTES if is_partial else 0.0
-
-
-_MISALIGNED = 1.5
-"""Up to so many times the bytes that it stores a request may touch for it lies across a border alone."""
 
 
 def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:

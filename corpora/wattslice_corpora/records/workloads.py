@@ -64,7 +64,6 @@ class WorkloadRow(Struct, frozen=True):
     constant_misses: float = 0.0
     atomic_requests: float = 0.0
     atomic_line_requests: float = 0.0
-    partial_stores: float = 0.0
 
 
 def workloads_path(gpu_id: str) -> Path:

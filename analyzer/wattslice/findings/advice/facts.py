@@ -146,7 +146,6 @@ class LaunchFacts(Struct, frozen=True):
             constant_misses=moved.constant_misses,
             atomic_requests=moved.atomic_requests,
             atomic_line_requests=moved.atomic_line_requests,
-            partial_stores=moved.partial_stores,
             l1_passes=moved.l1_passes,
             footprint_bytes=moved.footprint_bytes,
         )
