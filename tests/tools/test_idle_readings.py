@@ -26,4 +26,4 @@ def test_every_measured_idle_reading_of_a_board_left_out_helps_or_costs_nearly_n
     assert max(found.measured) - found.without < 0.01
     assert sum(found.measured) / 32 < found.without - 0.004
     assert found.asleep > found.without + 0.03  # so it has to be told from one awake
-    assert "| `gtx_titan_x` | 13." in section((found,))
+    assert "| `gtx_titan_x` | 11." in section((found,))
