@@ -13,7 +13,7 @@ from .learning_data import campaign, row
 
 V100 = load_gpu("v100_pcie")
 H200 = load_gpu("h200")
-ONE_PROGRAM = ("a100", "a40", "h200", "rtx_a4000")
+ONE_PROGRAM = ("a100", "a40", "rtx_a4000")
 """GPUs with one program only: a sweep, or variants of one kernel."""
 
 
@@ -84,6 +84,17 @@ def test_a_corpus_kernel_has_the_sizes_of_its_command_line(tmp_path):
     small, large = tables_of_file(tmp_path / "measured.csv", H200).workloads
     assert (small.blocks, large.blocks) == (64, 4096)
     assert (large.footprint_bytes or 0.0) == pytest.approx(64 * (small.footprint_bytes or 0.0))
+
+
+def test_sizes_of_a_command_line_count_also_where_the_grid_does_not_follow_them(tmp_path):
+    (tmp_path / "sources").mkdir()
+    made = replace(row("black_scholes", 1000.0, 100.0, 1e-3, "kernels-x"), kernel="blackScholes")
+    rows = tuple(
+        replace(made, arguments=f"{n}", grid=(480, 1, 1), block=(128, 1, 1)) for n in (1 << 20, 1 << 24)
+    )
+    write_table(tmp_path / "measured.csv", (), MeasuredRow, rows)
+    small, large = tables_of_file(tmp_path / "measured.csv", H200).workloads
+    assert large.load_store == pytest.approx(16 * small.load_store, rel=0.01)
 
 
 def test_tables_of_features_lie_beside_the_table(tmp_path):

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from wattslice_corpora.records import write_table
 from wattslice_corpora.sass import disassemble, find_nvdisasm
-from wattslice_tools.campaign.probes import SOURCE, probes
+from wattslice_tools.campaign.measured_page import measured_page
+from wattslice_tools.campaign.probes import SOURCE, ProbeRow, probes
 
 LARGEST_L2_BYTES = 60 << 20
 LINE_BYTES = 128
@@ -91,3 +93,23 @@ def test_the_compiler_does_not_gather_the_atomics_of_a_warp(tmp_path: Path):
     opcodes = {one.opcode.partition(".")[0] for one in atomics.instructions}
     assert "REDG" in opcodes
     assert not opcodes & {"VOTEU", "VOTE", "POPC", "REDUX"}
+
+
+def test_the_page_on_what_was_measured_gives_units_and_leaves_unknown_open(tmp_path: Path):
+    folder = tmp_path / "1a2b3c4d"
+    folder.mkdir()
+    board = '{"name": "NVIDIA H200", "uuid": "GPU-1", "pci_bus_id": "", "driver": "580", "cuda": "13.0", '
+    (folder / "machine.json").write_text(
+        f'{{"board": {board}"power_limit_w": 700}}, "chip": {{"sm_count": 132, "architecture": "sm_90"}}, '
+        '"identity": ""}'
+    )
+    rows = (ProbeRow("read_dram", "byte", 2.2e-13, None, 4.546e12, None, None, ""),)
+    write_table(folder / "probes.csv", (), ProbeRow, rows)
+    (tmp_path / "log.jsonl").write_text(
+        '{"piece": 1, "section": "c", "measured": 55, "valid": 52, '
+        '"predicted_s": 225.5, "charged_s": 189.9}\n'
+    )
+    lines = measured_page(tmp_path).splitlines()
+    assert "| 1 | c | 55 | 52 | 3.8 | 3.2 |" in lines
+    assert "| 1a2b3c4d, NVIDIA H200 | 580 | 0 | 0 | 0 | 0 | 0 |" in lines
+    assert "| read_dram | byte | 0.00022 | – | 4.55e+12 | – |" in lines
