@@ -1,5 +1,6 @@
 """Applications leave the fit of seconds in parts, with their siblings."""
 
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,7 +12,11 @@ from wattslice_tools.accuracy import seconds
 def test_no_application_is_judged_by_parameters_that_saw_it(monkeypatch: pytest.MonkeyPatch):
     names = [*(f"program{number}" for number in range(20)), "tiled_gemm_1", "gemm_naive"]
     rows = tuple(SimpleNamespace(example=SimpleNamespace(benchmark=name)) for name in names)
-    monkeypatch.setattr(seconds, "_fitted", lambda used: {row.example.benchmark for row in used})
+
+    def seen_by(used: Iterable[Any]) -> set[str]:
+        return {row.example.benchmark for row in used}
+
+    monkeypatch.setattr(seconds, "_fitted", seen_by)
     boards = (cast("Any", SimpleNamespace(rows=rows)),)
     found = cast("dict[str, set[str]]", seconds.applications_left_out(boards))
     assert found.keys() == {*names[:20], "gemm"}
