@@ -16,7 +16,13 @@ from wattslice.ir import (
     Variable,
     VariableRole,
 )
-from wattslice.workload.occupancy import LimitingResource, occupancy, shared_bytes, sm_saturation
+from wattslice.workload.occupancy import (
+    LimitingResource,
+    occupancy,
+    registers_that_fit,
+    shared_bytes,
+    sm_saturation,
+)
 from wattslice_models.gpu import load_gpu
 
 SPAN = Span("a.cu", 1, 1, 1)
@@ -89,3 +95,14 @@ def test_shared_memory_is_laid_out_by_alignment():
     assert shared_bytes(kernel, 100) == 36 + 100
     assert Type(TypeKind.FLOAT, bits=32, lanes=4).alignment_bytes == 16
     assert Type(TypeKind.FLOAT, bits=32, lanes=3).alignment_bytes == 4
+
+
+@pytest.mark.parametrize(
+    ("warps", "registers"),
+    [(13, 128), (18, 96), (21, 80), (20, 96), (11, 168), (32, 64)],  # `ptxas -v` of sm_80, bounded kernels
+)
+def test_registers_that_launch_bounds_leave_are_those_that_fit(warps: int, registers: int):
+    gpu = load_gpu("a100")
+    assert registers_that_fit(gpu, warps) == registers
+    assert occupancy(gpu, (32 * warps, 1, 1), registers, 0).blocks_per_sm >= 1
+    assert occupancy(gpu, (32 * warps, 1, 1), registers + 1, 0).blocks_per_sm == 0

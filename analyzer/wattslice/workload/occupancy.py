@@ -121,6 +121,15 @@ def _blocks_by_registers(gpu: Gpu, warps: int, registers: int) -> int:
     return warps_per_partition * granularity // warps
 
 
+def registers_that_fit(gpu: Gpu, warps: int) -> int:
+    """Registers per thread, at most, with which an SM holds so many warps: what ptxas leaves a kernel with
+    `__launch_bounds__` (cubins of sm_80: 96 for 560 threads, for 2 blocks of 288, 128 for 5 of 96).
+    """
+    lanes = _round_up(warps, max(1, gpu.warp_allocation_granularity)) * gpu.warp_size
+    unit = max(1, gpu.register_allocation_unit // gpu.warp_size)
+    return gpu.registers_per_sm // lanes // unit * unit
+
+
 def _blocks_by_shared_memory(gpu: Gpu, shared_bytes: int) -> int:
     needed = shared_bytes + gpu.shared_memory_reserved_bytes_per_block
     if needed == 0:

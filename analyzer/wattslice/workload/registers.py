@@ -16,6 +16,7 @@ from msgspec import Struct
 from wattslice import ir
 from wattslice.patterns import regex
 from wattslice.workload.instructions.liveness import liveness
+from wattslice.workload.occupancy import registers_that_fit
 from wattslice_models.gpu import Gpu
 
 MIN_REGISTERS = 8
@@ -285,8 +286,8 @@ def estimate_registers(kernel: ir.Kernel, gpu: Gpu) -> int:
         estimate = max(estimate, REGISTERS_OF_A_CALL)
     limit = gpu.max_registers_per_thread
     if kernel.max_threads_per_block:
-        threads = kernel.max_threads_per_block * (kernel.min_blocks_per_sm or 1)
-        limit = min(limit, max(16, gpu.registers_per_sm // threads // 8 * 8))
+        warps = -(-kernel.max_threads_per_block // gpu.warp_size) * (kernel.min_blocks_per_sm or 1)
+        limit = min(limit, max(16, registers_that_fit(gpu, warps)))
     if kernel.max_registers:
         limit = min(limit, max(16, kernel.max_registers))
     return round(min(limit, max(MIN_REGISTERS, estimate)))
