@@ -280,6 +280,27 @@ def _of_one_size(**settings):
     return sorted(analysed(_OF_ONE_SIZE, **settings), key=lambda one: (one.name, one.launch.grid))
 
 
+def test_halves_beside_floats_are_floats_and_cost_one_conversion():
+    """c10::Half with a float, double or integer: its operators, not those of cuda_fp16.h (ambiguous there)."""
+    text = """
+    template <class T> __global__ void mixed(const T *a, float *o, float s) {
+        T x = a[threadIdx.x];
+        float y = x - s;
+        if (x > s) y += s * x;
+        if (x == 0) y = at::numeric_limits<float>::lowest() + x / s;
+        o[threadIdx.x] = y;
+    }
+    void run(at::Tensor x) {
+        mixed<<<4, 64>>>(x.data_ptr<at::Half>(), x.data_ptr<float>(), 2.f);
+        mixed<<<4, 64>>>(x.data_ptr<c10::BFloat16>(), x.data_ptr<float>(), 2.f);
+        mixed<<<4, 64>>>(x.data_ptr<float>(), x.data_ptr<float>(), 2.f);
+    }
+    """
+    half, brain, whole = (kernel.work.counts_per_thread for kernel in analysed(text))
+    assert half.fp32 == brain.fp32
+    assert half.fp32 + half.fp16 == whole.fp32  # the test against 0 is one of halves
+
+
 def test_a_size_that_a_kernel_gets_is_named_by_its_tensor_and_is_one_in_all_launches():
     each, of_x, of_y = _of_one_size()
     assert [(told.rule, told.fix) for told in each.assumptions] == [("PW011", "--set x.size1=VALUE")]

@@ -69,6 +69,12 @@
 #define AT_DISPATCH_CASE(TYPE, ...) { using scalar_t = WATTSLICE_DISPATCHED; (__VA_ARGS__)(); }
 #define AT_DISPATCH_CASE_FLOATING_TYPES(...) { using scalar_t = WATTSLICE_DISPATCHED; (__VA_ARGS__)(); }
 #define AT_DISPATCH_CASE_ALL_TYPES(...) { using scalar_t = WATTSLICE_DISPATCHED; (__VA_ARGS__)(); }
+// c10's numbers of 16 bits: with a float or double they are one, with an integer that is one of theirs.
+#define WS_HALF_WITH(H, T, R, OP) WS_HD inline R operator OP(const H& a, T b) { return static_cast<R>(a) OP static_cast<R>(b); } WS_HD inline R operator OP(T a, const H& b) { return static_cast<R>(a) OP static_cast<R>(b); }
+#define WS_HALF_TEST(H, T, R, OP) WS_HD inline bool operator OP(const H& a, T b) { return static_cast<R>(a) OP static_cast<R>(b); } WS_HD inline bool operator OP(T a, const H& b) { return static_cast<R>(a) OP static_cast<R>(b); }
+#define WS_HALF_ALL_WITH(H, T, R) WS_HALF_WITH(H, T, R, +) WS_HALF_WITH(H, T, R, -) WS_HALF_WITH(H, T, R, *) WS_HALF_WITH(H, T, R, /) WS_HALF_TEST(H, T, R, <) WS_HALF_TEST(H, T, R, >) WS_HALF_TEST(H, T, R, <=) WS_HALF_TEST(H, T, R, >=) WS_HALF_TEST(H, T, R, ==) WS_HALF_TEST(H, T, R, !=)
+#define WS_HALF_MIXED(H) WS_HALF_ALL_WITH(H, float, float) WS_HALF_ALL_WITH(H, double, double) WS_HALF_ALL_WITH(H, int, H) WS_HALF_ALL_WITH(H, long, H)
+WS_HALF_MIXED(__half) WS_HALF_MIXED(__nv_bfloat16)
 namespace c10 {
 using Half = __half; using BFloat16 = __nv_bfloat16;
 enum class ScalarType : signed char { Byte, Char, Short, Int, Long, Half, Float, Double, ComplexHalf, ComplexFloat, ComplexDouble, Bool, QInt8, QUInt8, QInt32, BFloat16, Float8_e5m2, Float8_e4m3fn };
@@ -97,6 +103,7 @@ namespace cuda { struct CUDAStream { cudaStream_t stream() const; operator cudaS
 int current_device(); int device_count(); void set_device(int); int MaybeSetDevice(int); void device_synchronize(); CUDAStream getDefaultCUDAStream(int = -1); CUDAStream getStreamFromPool(bool = false, int = -1); }
 }
 namespace at {
+template <class T> struct numeric_limits : std::numeric_limits<T> { static constexpr T lower_bound() { return std::numeric_limits<T>::lowest(); } static constexpr T upper_bound() { return std::numeric_limits<T>::max(); } };
 using namespace c10; using c10::ScalarType; using c10::Half; using c10::BFloat16; using c10::IntArrayRef;
 const ScalarType kByte = ScalarType::Byte, kChar = ScalarType::Char, kShort = ScalarType::Short, kInt = ScalarType::Int, kLong = ScalarType::Long, kHalf = ScalarType::Half, kFloat = ScalarType::Float, kDouble = ScalarType::Double, kBool = ScalarType::Bool, kBFloat16 = ScalarType::BFloat16;
 const ScalarType kFloat16 = ScalarType::Half, kFloat32 = ScalarType::Float, kFloat64 = ScalarType::Double, kInt32 = ScalarType::Int, kInt64 = ScalarType::Long, kInt8 = ScalarType::Char, kUInt8 = ScalarType::Byte;
