@@ -288,3 +288,48 @@ __global__ void k(const float2 *x, float2 *y) {
     assert found.work.counts_per_thread.barrier == 3  # two of the scan, one for what came before
     shuffles = {one.name: one.number for one in found.work.instructions_per_thread}["shfl"]
     assert shuffles * 128 == 2 * 6 * 32  # both halves, by one warp
+
+
+RANDOM = "#include <curand_kernel.h>\n"
+DRAWS = """
+__global__ void draw({state} *states, {type} *o) {{
+    int id = blockIdx.x * blockDim.x + threadIdx.x;
+    {state} own = states[id];
+    {calls}
+    states[id] = own;
+}}"""
+XORWOW, PHILOX = "curandState", "curandStatePhilox4_32_10_t"
+
+
+@pytest.mark.parametrize(
+    ("state", "call", "type_", "sass"),  # of a call: what two calls more add for sm_80, halved
+    [
+        (XORWOW, "curand_uniform", "float", {"ffma": 1, "conversion": 1, "lop": 3}),
+        (XORWOW, "curand_uniform_double", "double", {"dfma": 1, "wide_conversion": 1, "lop": 7}),
+        (XORWOW, "curand_normal2", "float2", {"ffma": 16, "fmul": 8, "mufu": 3, "conversion": 3, "lop": 7}),
+        (XORWOW, "curand_normal_double", "double", {"dfma": 20, "dmul": 7.5, "dadd": 4.5, "mufu": 1}),
+        (PHILOX, "curand4", "uint4", {"imad": 41.5, "lop": 24}),
+        (PHILOX, "curand_uniform4", "float4", {"imad": 40.5, "lop": 24, "ffma": 4, "conversion": 4}),
+        (PHILOX, "curand_normal4", "float4", {"imad": 43.5, "ffma": 32, "fmul": 16, "mufu": 6}),
+    ],
+)
+def test_random_numbers_cost_what_they_cost_in_sass(
+    state: str, call: str, type_: str, sass: dict[str, float]
+):
+    calls = [f"o[{64 * place} + id * 7] = {call}(&own);" for place in range(3)]
+    texts = [
+        RANDOM + DRAWS.format(state=state, type=type_, calls=" ".join(calls[:number])) for number in (1, 3)
+    ]
+    works = [kernel(text, "draw<<<64, 256>>>(0, 0)").work.instructions_per_thread for text in texts]
+    few, more = ({count.name: count.number for count in work} for work in works)
+    for kind, number in sass.items():
+        assert (more[kind] - few.get(kind, 0.0)) / 2 == pytest.approx(number, rel=0.2, abs=0.5), kind
+
+
+@pytest.mark.parametrize(("subsequence", "products"), [("0", 0), ("1", 1), ("5", 2), ("255ull << 20", 12)])
+def test_beginning_a_sequence_takes_as_long_as_its_number_says(subsequence: str, products: int):
+    """XORWOW jumps ahead by one product with a matrix of 160 x 5 words for each unit of each two bits."""
+    text = f"__global__ void begin(curandState *s) {{ curand_init(1, {subsequence}, 0, s + threadIdx.x); }}"
+    counts = kernel(RANDOM + text, "begin<<<1, 32>>>(0)").work.counts_per_thread
+    bits = 160 * products
+    assert counts.global_load == pytest.approx(bits / 2 * 5 + bits, rel=0.1, abs=30)

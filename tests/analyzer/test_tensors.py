@@ -281,7 +281,7 @@ def _of_one_size(**settings):
 
 
 def test_halves_beside_floats_are_floats_and_cost_one_conversion():
-    """c10::Half with a float, double or integer: its operators, not those of cuda_fp16.h (ambiguous there)."""
+    """c10::Half with a float, double or integer: not the operators of cuda_fp16.h."""
     text = """
     template <class T> __global__ void mixed(const T *a, float *o, float s) {
         T x = a[threadIdx.x];

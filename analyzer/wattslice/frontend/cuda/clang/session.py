@@ -382,7 +382,14 @@ class Recovered(Struct, frozen=True):
 
 
 _WRITTEN_DOWN = frozenset(
-    {"cub", "torch", "wattslice_libcudacxx.h", "wattslice_cooperative_groups.cuh", "cuda_fp8.h"}
+    {
+        "cub",
+        "torch",
+        "wattslice_libcudacxx.h",
+        "wattslice_cooperative_groups.cuh",
+        "cuda_fp8.h",
+        "curand_kernel.h",
+    }
 )
 
 

@@ -144,7 +144,7 @@ def call(body: Body, node: Node) -> Expr:
             found = builtin_operator(body, name, arguments, node, span)
             if found is not None:
                 return found
-        found = library_call(body, node, name, arguments, span)
+        found = None if info.body else library_call(body, node, name, arguments, span)
         if found is not None:
             return found
     if is_plain_copy(info) and len(arguments) == 2:
