@@ -364,3 +364,19 @@ def test_rows_of_accessors_whose_sizes_nobody_tells_are_contiguous(prefix, launc
     every = ["x.size0", "x.size1", "y.size0", "y.size1", "z.size0", "z.size1", "z.size2"]
     (kernel,) = analysed(_COLUMNS.replace("PREFIX", prefix) + launched, set=[f"{name}=512" for name in every])
     assert not [entry for entry in kernel.assumptions if entry.rule == "PW010"]
+
+
+def test_shuffles_of_aten_are_those_of_cuda():
+    text = """
+    __global__ void sums(float *a) {
+        float v = a[threadIdx.x];
+        for (int lanes = C10_WARP_SIZE / 2; lanes > 0; lanes /= 2) v += SHUFFLE;
+        a[threadIdx.x] = v;
+    }
+    void run(at::Tensor x) { sums<<<1, 64>>>(x.data_ptr<float>()); }
+    """
+    aten, cuda = (
+        analysed(text.replace("SHUFFLE", way))[0].work.counts_per_thread
+        for way in ("WARP_SHFL_XOR(v, lanes)", "__shfl_xor_sync(0xffffffff, v, lanes)")
+    )
+    assert aten == cuda

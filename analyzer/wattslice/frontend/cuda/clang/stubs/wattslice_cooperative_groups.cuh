@@ -14,17 +14,18 @@ namespace cooperative_groups {
 struct thread_group { WS_GROUP };
 struct thread_block : thread_group {
   WS_GROUP WS_D dim3 group_index() const; WS_D dim3 thread_index() const; WS_D dim3 group_dim() const;
-  WS_D dim3 dim_threads() const; struct arrival_token {}; WS_D arrival_token barrier_arrive() const;
+  WS_D dim3 dim_threads() const; struct arrival_token {}; WS_D arrival_token barrier_arrive() const; WS_D void barrier_wait(arrival_token&&) const;
 };
 struct grid_group : thread_group {
   WS_GROUP WS_D dim3 group_dim() const; WS_D dim3 dim_blocks() const; WS_D dim3 block_index() const;
   WS_D unsigned long long block_rank() const; WS_D unsigned long long num_blocks() const;
-
+  struct arrival_token {}; WS_D arrival_token barrier_arrive() const; WS_D void barrier_wait(arrival_token&&) const;
 };
 struct multi_grid_group : thread_group { WS_GROUP WS_D unsigned grid_rank() const; WS_D unsigned num_grids() const; };
 struct cluster_group : thread_group {
   WS_GROUP WS_D unsigned block_rank() const; WS_D dim3 block_index() const; WS_D dim3 dim_blocks() const;
-  WS_D unsigned num_blocks() const; WS_D unsigned cluster_size() const;
+  WS_D unsigned num_blocks() const; WS_D unsigned cluster_size() const; WS_D dim3 dim_threads() const;
+  struct arrival_token {}; WS_D arrival_token barrier_arrive() const; WS_D void barrier_wait(arrival_token&&) const; using thread_group::barrier_wait;
   template <class T> WS_D T* map_shared_rank(T* p, int) const { return p; }
 };
 struct coalesced_group : thread_group { WS_GROUP WS_WARP };

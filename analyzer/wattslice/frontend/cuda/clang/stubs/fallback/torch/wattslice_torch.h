@@ -12,6 +12,13 @@
 #define C10_LAUNCH_BOUNDS_1(A) __launch_bounds__(A)
 #define C10_LAUNCH_BOUNDS_2(A, B) __launch_bounds__(A, B)
 #define C10_RESTRICT __restrict__
+#define C10_WARP_SIZE 32
+// ATen/cuda/DeviceUtils.cuh
+WS_D inline unsigned WARP_BALLOT(int predicate, unsigned mask = 0xffffffff) { return __ballot_sync(mask, predicate); }
+template <class T> WS_D T WARP_SHFL(T value, int lane, int width = 32, unsigned mask = 0xffffffff) { return __shfl_sync(mask, value, lane, width); }
+template <class T> WS_D T WARP_SHFL_XOR(T value, int lanes, int width = 32, unsigned mask = 0xffffffff) { return __shfl_xor_sync(mask, value, lanes, width); }
+template <class T> WS_D T WARP_SHFL_UP(T value, unsigned lanes, int width = 32, unsigned mask = 0xffffffff) { return __shfl_up_sync(mask, value, lanes, width); }
+template <class T> WS_D T WARP_SHFL_DOWN(T value, unsigned lanes, int width = 32, unsigned mask = 0xffffffff) { return __shfl_down_sync(mask, value, lanes, width); }
 #define AT_CUDA_CHECK(X) (X)
 #define C10_CUDA_CHECK(X) (X)
 #define C10_CUDA_KERNEL_LAUNCH_CHECK() ((void)0)
