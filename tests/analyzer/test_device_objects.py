@@ -25,6 +25,11 @@ struct Q { P a, b; };
 union U { int i; float f; unsigned char b[4]; };
 struct C { int c; __device__ C& inc() { ++c; return *this; } __device__ int& ref() { return c; } };
 __device__ void set(int* p, int n) { *p = n; }
+__device__ void put(int a[2], int n) { a[1] = n; }
+__device__ void put_in(int (&a)[2], int n) { a[1] = n; }
+__device__ int second(const int* a) { return a[1]; }
+__device__ void put_behind(int* a, int n) { ++a; a[0] = n; }
+__device__ void swapped(int*& a, int*& b) { int* c = a; a = b; b = c; }
 __device__ void exchange(int& a, int& b) { int c = a; a = b; b = c; }
 __device__ int* same(int* p) { return p; }
 __device__ P more(P s) { s.x += 1; return s; }
@@ -79,7 +84,31 @@ BODIES: dict[str, tuple[str, float | None]] = {
     "array_written": ("int a[4] = {1, 2, 3, 4}; a[2] += n; a[2]++; int v = a[2];", N + 4),
     "array_unknown_index": ("int a[4] = {1, 2, 3, 4}; a[out[t] & 3] = 7; int v = a[1];", None),
     "array_behind_branch": ("int a[2] = {1, 2}; if (out[t] > 0) a[0] = 5; int v = a[0];", None),
-    "array_by_pointer": ("int a[2] = {1, 2}; int* p = a; p[1] = n; int v = a[1];", None),
+    "array_by_pointer": ("int a[2] = {1, 2}; int* p = a; p[1] = n; int v = a[1];", N),
+    "array_by_part": ("int a[3] = {1, 2, 3}; int* const p = &a[1]; p[1] = n; int v = a[2];", N),
+    "array_parameter": ("int a[2] = {1, 2}; put(a, n); int v = a[1];", N),
+    "array_part_parameter": ("int a[3] = {1, 2, 3}; put(a + 1, n); int v = a[2] + a[1];", N + 2),
+    "array_reference": ("int a[2] = {1, 2}; put_in(a, n); int v = a[1];", N),
+    "array_read_by_parameter": ("int a[2] = {1, n}; int v = second(a);", N),
+    "array_by_pointer_that_moves": (
+        "int a[2] = {1, 2}; int* p = a; if (out[t]) ++p; *p = n; int v = a[0];",
+        None,
+    ),
+    "array_by_pointers_that_swap": (
+        "int a[1] = {1}, b[1] = {2}; int *p = a, *q = b; swapped(p, q); *p = n; int v = b[0];",
+        None,
+    ),
+    "array_by_pointer_with_two_names": (
+        "int a[1] = {1}, b[1] = {2}; int* p = a; int*& q = p; q = b; *p = n; int v = a[0];",
+        None,
+    ),
+    "array_by_pointer_that_a_lambda_sets": (
+        "int a[1] = {1}, b[1] = {2}; int* p = a; auto f = [&]() { p = b; }; f(); *p = n; int v = a[0];",
+        None,
+    ),
+    "array_by_parameter_that_moves": ("int a[2] = {1, 2}; put_behind(a, n); int v = a[0];", None),
+    "array_handed_on": ("int a[2] = {1, 2}; opaque(a[0]); int v = a[0];", None),
+    "array_escapes": ("int a[2] = {1, 2}; int* p = a; opaque(*p); int v = a[0];", None),
     "array_as_wider": ("int a[2] = {1, 2}; *(long long*)a = 0; int v = a[1];", None),
     "array_copied_to": ("int a[2] = {1, 2}; memcpy(a, &n, 4); int v = a[0];", None),
     "array_atomic": ("int a[2] = {1, 2}; atomicAdd(&a[1], n); int v = a[1];", None),

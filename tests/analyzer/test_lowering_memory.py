@@ -20,7 +20,7 @@ def test_spaces_follow_pointers(tmp_path):
     assert "shared:f32[(&d + 1*4)] = local:f32[(&local + n*4)]" in lines
     assert "global:f32[(p + 0*4)] = shared:f32[q]" in lines
     assert "global:i32[&g] +=:i32 1" in lines
-    assert "local:f32[(r + 1*4)] = global:f32[((a.in + n*16))]" in lines
+    assert "local:f32[(&local + 1*4)] = global:f32[((a.in + n*16))]" in lines
     assert {(v.name, v.dynamic) for v in kernel.shared_variables} == {("s", False), ("d", True)}
 
 

@@ -37,7 +37,7 @@ from wattslice.ir.tree import (
     Variable,
     VariableRole,
 )
-from wattslice.ir.walking import expressions_below, strip_casts, walk_statements
+from wattslice.ir.walking import expressions_below, walk_statements
 
 MOST_CELLS = 256
 """Cells of an object that is followed at most."""
@@ -68,10 +68,7 @@ class Objects(Struct, frozen=True):
 @lru_cache(maxsize=4)
 def objects(kernel: Kernel) -> Objects:
     """The objects of `kernel`; kept for the last few kernels, since every evaluation asks."""
-    addressed: dict[AddressOf, None] = {}
-    loaded: set[AddressOf] = set()
-    accessed: set[AddressOf] = set()
-    stored: set[AddressOf] = set()
+    addressed, loaded, accessed, stored = (Counter[AddressOf]() for _ in range(4))  # how often
     types: dict[Variable, set[tuple[TypeKind, int, bool]]] = {}
     written: dict[Variable, set[tuple[str, ...]]] = {}
     read: dict[Variable, set[tuple[str, ...]]] = {}
@@ -82,13 +79,13 @@ def objects(kernel: Kernel) -> Objects:
     for expr in expressions_below(kernel.body):
         match expr:
             case AddressOf():
-                addressed[expr] = None
+                addressed[expr] += 1
             case Load(place=place):
                 loaded.update(_named(place, accessed, types))
             case Assign(target=MemoryPlace() as place) | Increment(target=MemoryPlace() as place):
-                found = set(_named(place, accessed, types))
+                found = list(_named(place, accessed, types))
                 if isinstance(expr, Assign) and expr.op is None and not place.is_volatile:
-                    stored |= found
+                    stored.update(found)
             case Atomic(place=place):
                 for base in _named(place, accessed, types):
                     types[base.variable].add((TypeKind.VOID, 0, False))
@@ -103,16 +100,16 @@ def objects(kernel: Kernel) -> Objects:
             case _:
                 pass
     for pointer, value in given:  # an address in a pointer that nobody reads reaches nothing
-        base = strip_casts(value)
+        base = _base(value)
         if isinstance(base, AddressOf) and pointer not in read and pointer.space is MemorySpace.REGISTER:
-            addressed.pop(base, None)
-    elsewhere = {base.variable for base in addressed if base not in loaded}
+            addressed[base] -= 1
+    elsewhere = {base.variable for base, times in addressed.items() if loaded[base] < times}
     hidden |= {variable for variable in elsewhere if variable.space is MemorySpace.REGISTER}
     hidden |= {v for v, paths in written.items() if _writes_another_member(v, paths, read.get(v, set()))}
     copies = Counter((variable.name, variable.span) for variable in types)  # of a function inlined twice
     shared = {base.variable for base in addressed if base.variable.space is MemorySpace.SHARED}
-    read_ones = {base.variable for base in addressed if base not in stored or base in loaded}
-    strays = {base.variable for base in addressed if base not in accessed}
+    read_ones = {base.variable for base, times in addressed.items() if stored[base] < times}
+    strays = {base.variable for base, times in addressed.items() if accessed[base] < times}
     return Objects(
         otherwise=frozenset(otherwise),
         hidden=frozenset(hidden),
@@ -129,16 +126,21 @@ def objects(kernel: Kernel) -> Objects:
 
 
 def _named(
-    place: MemoryPlace, accessed: set[AddressOf], types: dict[Variable, set[tuple[TypeKind, int, bool]]]
+    place: MemoryPlace, accessed: Counter[AddressOf], types: dict[Variable, set[tuple[TypeKind, int, bool]]]
 ) -> Iterator[AddressOf]:
     """The object whose name the address of an access begins with, if it does."""
-    base: Expr = place.address
-    while isinstance(base, PointerOffset | Cast):
-        base = base.pointer if isinstance(base, PointerOffset) else base.operand
+    base = _base(place.address)
     if isinstance(base, AddressOf):
-        accessed.add(base)
+        accessed[base] += 1
         types.setdefault(base.variable, set()).add(seen_as(place.type))
         yield base
+
+
+def _base(address: Expr) -> Expr:
+    """What an address is computed from."""
+    while isinstance(address, PointerOffset | Cast):
+        address = address.pointer if isinstance(address, PointerOffset) else address.operand
+    return address
 
 
 def _is_followed(variable: Variable, seen: set[tuple[TypeKind, int, bool]], declared: set[Variable]) -> bool:

@@ -66,12 +66,12 @@ Location = RegisterPlace | Cell
 
 
 class PointsTo(Struct, frozen=True, eq=False):
-    """A pointer variable known to point at a register place: `float* p = &x`, `f(&x)`."""
+    """A pointer variable known to point at one place: `float* p = &x`, `f(&x)`, `f(array)`."""
 
-    place: RegisterPlace
+    place: Location
 
 
-# What a declared name means: a variable, another name for a place, a pointer to a register, or a known value.
+# What a declared name means: a variable, another name for a place, a pointer to a place, or a known value.
 Binding = Variable | RegisterPlace | Cell | PointsTo | ir.Constant
 
 
@@ -595,7 +595,7 @@ def function_named(body: Body, node: Node) -> Node | None:
 
 
 def changed_in(unit: Unit, code: Node) -> set[int]:
-    """The variables and parameters that `code` assigns, or takes the address of."""
+    """The variables and parameters that `code` assigns, takes the address of, or hands on by reference."""
     if code in unit.changed:
         return unit.changed[code]
     found = unit.changed[code] = set[int]()
@@ -609,6 +609,9 @@ def changed_in(unit: Unit, code: Node) -> set[int]:
         declaration = None if target is None or target.kind != C.DECL_REF_EXPR else target.referenced
         if declaration is not None:
             found.add(declaration.raw.data0)
+        if node.kind in (C.CALL_EXPR, C.VAR_DECL):  # a value would be read first, by a conversion
+            named = (child.referenced for child in node.children if child.kind == C.DECL_REF_EXPR)
+            found.update(one.raw.data0 for one in named if one is not None)
     return found
 
 

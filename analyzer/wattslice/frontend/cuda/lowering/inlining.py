@@ -26,8 +26,10 @@ from wattslice.frontend.cuda.lowering.context import (
 from wattslice.frontend.cuda.lowering.expressions import known_value
 from wattslice.frontend.cuda.lowering.memory import (
     chooses_result,
+    dereference,
     gives_value,
     is_choice,
+    is_fixed,
     member,
     must_name_an_object,
     note_pointer,
@@ -122,7 +124,7 @@ def inline(
             if isinstance(where, RegisterPlace):
                 bindings[parameter.key] = where
                 continue
-            if where is not None and isinstance(where.address, ir.PointerOffset) and _is_named(where.address):
+            if where is not None and not isinstance(where.address, Read) and _is_named(where.address):
                 bindings[parameter.key] = where
                 continue
             if where is not None:
@@ -151,6 +153,9 @@ def inline(
         address = body.register_addresses.get(id(value))
         if address is not None and parameter.type.kind is TypeKind.POINTER:
             bindings[parameter.key] = PointsTo(address[1])
+            continue
+        if is_fixed(value) and not body.is_host and parameter.key not in changed_in(body.unit, info.body):
+            bindings[parameter.key] = PointsTo(dereference(body, value, value.type.element or value.type))
             continue
         type_ = decayed(parameter.type)
         if type_.kind is TypeKind.UNKNOWN or type_.name == "dependent":

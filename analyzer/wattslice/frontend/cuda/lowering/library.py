@@ -259,7 +259,7 @@ def opaque(
     taken = [] if callee is None else [child for child in callee.children if child.kind == C.PARM_DECL]
     for i, (argument, parameter) in enumerate(zip(arguments, taken, strict=False)):
         where = body.location(argument) if must_name_an_object(parameter.type) else None
-        if isinstance(where, ir.RegisterPlace):
+        if where is not None:
             values[i] = address_of(body, where, span)
     type_ = body.type(node)
     if _DEVICE_RUNTIME.match(name):

@@ -188,6 +188,13 @@ def dereference(body: Body, pointer: Expr, type_: Type) -> Location:
     return Cell(pointer, found.space, type_, found.root)
 
 
+def is_fixed(address: Expr) -> bool:
+    """Whether an address is the same whenever it is computed: of a variable, or of a certain part of one."""
+    while isinstance(address, ir.PointerOffset) and isinstance(address.index, ir.Constant | None):
+        address = address.pointer
+    return isinstance(address, ir.AddressOf)
+
+
 def address_of(body: Body, where: Location, span: Span) -> Expr:
     """The address of an object; for a register place it is remembered what it is the address of."""
     if isinstance(where, Cell):

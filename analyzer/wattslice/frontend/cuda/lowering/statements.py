@@ -41,7 +41,9 @@ from wattslice.frontend.cuda.lowering.context import (
 from wattslice.frontend.cuda.lowering.expressions import known_value
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
+    dereference,
     in_memory,
+    is_fixed,
     location_of_variable,
     member,
     must_name_an_object,
@@ -983,12 +985,23 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         body.names[key] = variable
     if value is not None:
         address = body.register_addresses.get(id(value))
-        if address is not None and type_.kind is TypeKind.POINTER and not body.is_host:
-            body.names[key] = PointsTo(address[1])
+        if type_.kind is TypeKind.POINTER and not body.is_host:
+            if address is not None:
+                body.names[key] = PointsTo(address[1])
+            elif is_fixed(value) and not is_static and _stays(body, node):
+                body.names[key] = PointsTo(dereference(body, value, type_.element or type_))
         note_pointer(body, variable, (), value)
     if is_object and (body.is_host or type_.kind is TypeKind.RECORD):
         note_object(body, location_of_variable(body, variable, span), node.type, span)
     return [ir.Declare(variable, value, body.region(), span)]
+
+
+def _stays(body: Body, variable: Node) -> bool:
+    """Whether nothing around gives a local variable another value than its first."""
+    if variable.type.is_const:
+        return True
+    around = function_around(body)
+    return around is not None and variable.raw.data0 not in changed_in(body.unit, around)
 
 
 def _names(body: Body, initializer: Node, variable: Node) -> bool:
