@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice import ir
+from wattslice import analyze_text, ir
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir.accesses import memory_accesses
@@ -232,3 +232,25 @@ def test_many_loops_of_which_iterations_stand_for_others_are_told_once(tmp_path:
     kernel = kernel_of(tmp_path, f"for (int i = 0; i < 3000000; ++i) {{ {hashed} }}\n" * 3)
     told = [told.message for told in _counted(kernel).assumptions if told.rule == "PW015"]
     assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "int c[3]; c[0] = t; c[1] = 4; c[2] = 7; int at = 0; for (int i = 0; i < 3; ++i) at += c[i];",
+        "int c[3]; put_all(c, t); int at = 0; for (int i = 0; i < 3; ++i) at += c[i];",
+        "int c[3]; c[0] = t; c[1] = 4; c[2] = 7; int at = total(c);",
+        "int at = t + 11;",
+    ],
+)
+def test_a_sum_of_a_few_numbers_is_an_address(body: str):
+    text = (
+        "__device__ void put_all(int* c, int t) { c[0] = t; c[1] = 4; c[2] = 7; }\n"
+        "__device__ int total(const int* c) { int s = 0; for (int i = 0; i < 3; ++i) s += c[i]; return s; }\n"
+        "__global__ void k(const float* x, float* y) { int t = blockIdx.x * blockDim.x + threadIdx.x;"
+        f"{body} y[t] = x[at]; }}\nvoid run() {{ k<<<64, 256>>>(0, 0); }}\n"
+    )
+    (kernel,) = analyze_text(text, gpu="v100").kernels
+    assert kernel.assumptions == ()
+    assert kernel.work is not None
+    assert kernel.work.bytes_per_thread == 8

@@ -729,8 +729,8 @@ def loads_behind(kernel: ir.Kernel, condition: ir.Expr) -> bool:
 
 
 @lru_cache(maxsize=64)
-def handed_on(kernel: ir.Kernel, shape: LoopShape) -> frozenset[ir.Variable]:
-    """What the iterations of a loop hand on, other than counters, and something decides by."""
+def carried(shape: LoopShape) -> frozenset[ir.Variable]:
+    """What the iterations of a loop may hand on, other than counters."""
     inside: set[ir.Variable] = set()
     for stmt in ir.walk_statements(shape.loop.body):
         if isinstance(stmt, ir.Declare):
@@ -740,7 +740,14 @@ def handed_on(kernel: ir.Kernel, shape: LoopShape) -> frozenset[ir.Variable]:
     for node in ir.expressions_below(shape.loop.body):
         if isinstance(node, ir.InlinedCall):
             inside.update(node.parameters)
-    written = {key[0] if isinstance(key, tuple) else key for key in shape.assigned} - inside - shape.counters
+    written = {key[0] if isinstance(key, tuple) else key for key in shape.assigned}
+    return frozenset(written - inside - shape.counters)
+
+
+@lru_cache(maxsize=64)
+def handed_on(kernel: ir.Kernel, shape: LoopShape) -> frozenset[ir.Variable]:
+    """What the iterations of a loop hand on, other than counters, and something decides by."""
+    written = carried(shape)
     if not written:
         return frozenset()
     decide = [node for node in deciding_expressions(kernel) if not isinstance(node, ir.Loop)]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.branch_profile.profile import LOOP
-from wattslice.counting.boundaries import handed_on, loads_behind
+from wattslice.counting.boundaries import carried, handed_on, loads_behind
 from wattslice.counting.compiled_code import most_of_the_rest, retries_a_swap, unrolled_by
 from wattslice.counting.expressions import ExpressionEvaluator
 from wattslice.counting.iterations import (
@@ -87,6 +87,9 @@ FOLLOWED_LONGER, FEW_LANES = 4, 4096
 
 SURVEY_ALLOWANCE = 400.0
 """The same of loops inside one whose iterations are looked at together."""
+
+FEW_FOLLOWED = 8
+"""Iterations up to which whole numbers are followed from one to the next that may become an address."""
 
 FEWEST_NESTED = 64
 """Iterations with loops of their own from which on some may stand for the others, if exactly."""
@@ -328,11 +331,15 @@ class Loops(ExpressionEvaluator):
             if key not in shape.counters:
                 environment[key] = _drifted(before.get(key), value)
 
-    def _is_followed(self, shape: LoopShape) -> bool:
-        """Whether it is known so far what the iterations hand on that decides something."""
+    def _is_followed(self, shape: LoopShape, longest: int) -> bool:
+        """Whether it is known so far what the iterations hand on that decides something; of a few iterations
+        also what may become an address.
+        """
         if shape.iterations_differ:
             return False
         decisive = handed_on(self.state.launch.kernel, shape)
+        if longest <= FEW_FOLLOWED:
+            decisive |= {variable for variable in carried(shape) if variable.type.is_integral}
         return bool(decisive) and any(
             isinstance(value, int | float | np.ndarray)
             for key, value in self._registers(shape).items()
@@ -747,7 +754,7 @@ class Loops(ExpressionEvaluator):
         corner = strata[-1].representative if strata else 0
         alike = len(strata) == 2 and not shape.iterations_differ and known.leaving is None
         longest, others = int(np.max(trips)), strata
-        if len(strata) < longest and self._is_short(shape, longest) and self._is_followed(shape):
+        if len(strata) < longest and self._is_short(shape, longest) and self._is_followed(shape, longest):
             strata = [_Stratum(k, k, k + 1) for k in range(longest)]
         self.allowance = outer_allowance / max(1, len(others))
         survivors = mask
@@ -808,7 +815,7 @@ class Loops(ExpressionEvaluator):
                 if survivors.is_empty:
                     break
             if strata is not others and representative == 0:
-                if self._is_followed(shape):
+                if self._is_followed(shape, longest):
                     self.allowance = outer_allowance / longest
                 else:
                     others = strata = [replace(other, first=max(other.first, 1)) for other in others]
