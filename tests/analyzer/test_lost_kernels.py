@@ -190,3 +190,32 @@ def test_a_kernel_that_a_macro_marks_stands_for_no_other(tmp_path: Path, head: s
     assert _unread(program) == {"lost": 3}
     program = lower(tmp_path, f"{head}{seen}int z\n__global__ void lost(float *a) {{ *a = 1; }}\n")
     assert _unread(program) == {"lost": 3 + others}
+
+
+def test_a_template_that_nobody_instantiates_has_the_defaults_of_its_parameters():
+    """What the note says, and nothing that follows from them is called data."""
+    text = """
+    template <const int THREADS = 128, typename T>
+    __global__ void sum(const T* a, T* y, int n) {
+        int i = blockIdx.x * THREADS + threadIdx.x;
+        T s = i < n ? a[i] : 0;
+        for (int m = THREADS >> 1; m >= 1; m >>= 1) s += __shfl_xor_sync(~0u, s, m);
+        y[i] = s;
+    }
+    template <int TILE, bool CHECKS> __global__ void copy(const float* a, float* o, int n) {
+        __shared__ float tile[TILE][TILE + 1];
+        int x = blockIdx.x * TILE + threadIdx.x, y = blockIdx.y * TILE + threadIdx.y;
+        if (!CHECKS || (x < n && y < n)) tile[threadIdx.y][threadIdx.x] = a[y * n + x];
+        __syncthreads();
+        o[y * n + x] = tile[threadIdx.y][threadIdx.x];
+    }
+    """
+    analysis = analyze_text(text, gpu="v100")
+    sum_, copy = analysis.kernels
+    assert sum_.launch.block == (128, 1, 1)
+    assert [loop.trip_count for loop in sum_.loops] == [7]
+    assert copy.launch.block == (32, 32, 1)
+    assert {told.rule for kernel in (sum_, copy) for told in kernel.assumptions} == {"PW010", "PW011"}
+    notes = [told.message for told in analysis.diagnostics if told.rule == "PW006"]
+    assert len(notes) == 2
+    assert all("numbers as their defaults or 32, truths as true" in note for note in notes)

@@ -65,6 +65,10 @@ class Cell(Struct, frozen=True, eq=False):
 Location = RegisterPlace | Cell
 
 
+NUMBER_OF_NO_INSTANCE = 32
+"""A whole number that a template has for a parameter, where the source neither instantiates it nor says."""
+
+
 class PointsTo(Struct, frozen=True, eq=False):
     """A pointer variable known to point at one place: `float* p = &x`, `f(&x)`, `f(array)`."""
 
@@ -395,12 +399,24 @@ def binding_of(body: Body, node: Node) -> Binding:
             body.shared.append(variable)
         return variable
     if kind == C.TEMPLATE_NON_TYPE_PARAMETER:
-        variable = Variable(
-            node.spelling, body.type(node), MemorySpace.REGISTER, ir.VariableRole.PARAMETER, span
-        )
-        body.names[key] = variable
-        return variable
+        found = body.names[key] = _of_no_instance(body, node, declaration, span)
+        return found
     raise LoweringError(f"'{node.spelling}' is no value", node)
+
+
+def _of_no_instance(body: Body, node: Node, parameter: Node, span: Span) -> Binding:
+    """What the parameter of a template is that nobody instantiates: its default, else a number that suits a
+    tile or a warp. The note about the template says so.
+    """
+    type_ = body.type(node)
+    default = next((child for child in parameter.children if child.kind >= 100), None)
+    value = None if default is None else default.evaluate()
+    number = None if value is None else converted(value, type_)
+    if number is None and type_.kind in (TypeKind.BOOL, TypeKind.INT):
+        number = 1 if type_.kind is TypeKind.BOOL else NUMBER_OF_NO_INSTANCE
+    if number is not None:
+        return ir.Constant(number, type_, span)
+    return Variable(node.spelling, type_, MemorySpace.REGISTER, ir.VariableRole.PARAMETER, span)
 
 
 def _enum_type(body: Body, declaration: Node) -> Type:

@@ -13,7 +13,13 @@ from wattslice.frontend.cuda.clang.flags import FOLLOWED, STUBS
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.session import ParsedUnit
 from wattslice.frontend.cuda.lowering import calls, closures, expressions, loops, memory, statements
-from wattslice.frontend.cuda.lowering.context import TOO_LARGE, Body, Frame, TooLargeError
+from wattslice.frontend.cuda.lowering.context import (
+    NUMBER_OF_NO_INSTANCE,
+    TOO_LARGE,
+    Body,
+    Frame,
+    TooLargeError,
+)
 from wattslice.frontend.cuda.lowering.host import declare_exports, host_functions
 from wattslice.frontend.cuda.lowering.library_work import report_library_work
 from wattslice.frontend.cuda.lowering.lost_kernels import is_kernel, lost_kernels
@@ -293,7 +299,8 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
             Severity.NOTE,
             span,
             f"template kernel '{function.spelling}' is not instantiated in this file{_includer(unit)}: "
-            "its type parameters are read as float",
+            "its type parameters are read as float, "
+            f"numbers as their defaults or {NUMBER_OF_NO_INSTANCE}, truths as true",
         )
     return Kernel(
         function.spelling,
