@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from wattslice import analyze_text
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
 from wattslice.launches.launch import Overrides, Setting
@@ -226,3 +227,40 @@ int main() { int *h = (int *)malloc(64); h[0] = 7; h[1] = 9; BODY; k<<<h[0] + h[
 def test_a_part_of_a_number_that_is_written_leaves_the_number_unknown(tmp_path, body, grid):
     (launch,) = launches(tmp_path, _ALLOCATED.replace("BODY", body))
     assert (launch.grid[0] if launch.source is LaunchSource.HOST_CODE else None) == grid
+
+
+RANGES = """
+__global__ void sums(const float *x, float *y, int first, int end, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0;
+    for (int j = first; j < end; ++j) sum += x[j];
+    y[i] = sum;
+}
+__global__ void part(const float *x, float *y, int first, int end) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x + first;
+    if (i < end) y[i] = x[i];
+}
+__global__ void all(float *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = 0;
+}
+"""
+
+
+def test_what_an_index_begins_with_is_0_where_nobody_tells_it():
+    """`first` was as large as `end`: the kernels did nothing."""
+    sums, part, _ = analyze_text(RANGES, gpu="v100").kernels
+    told = {assumed.message for assumed in (*sums.assumptions, *part.assumptions)}
+    assert {told for told in told if "first" in told} == {
+        "value of parameter 'first' unknown: first assumed 0"
+    }
+    assert [loop.trip_count or loop.assumed for loop in sums.loops] == [1024]
+    assert part.work.counts_per_thread.global_store == 1
+
+
+def test_a_host_variable_that_is_also_a_size_is_no_0():
+    host = "void run(float *x, int m) { part<<<64, 256>>>(x, x, m, 2 * m); all<<<64, 256>>>(x, m); }"
+    part, all_ = analyze_text(RANGES + host, gpu="v100").kernels[1:]
+    assert all_.work.counts_per_thread.global_store == 1
+    assert any("n assumed 16384" in told.message for told in all_.assumptions)

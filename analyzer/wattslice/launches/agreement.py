@@ -28,6 +28,7 @@ def agreed_sizes(instances: Iterable[LaunchInstance], kernels: Iterable[ir.Kerne
     by_name = {name: kernel for kernel in kernels for name in (kernel.name, kernel.mangled_name)}
     checked: dict[str, int] = {}
     walked: dict[str, int] = {}
+    begun: dict[str, int] = {}
     for instance in _one_of_each(instances):
         kernel = by_name.get(kernel_key(instance))
         passed = dict[ir.Variable, str]() if kernel is None else _passed(instance, kernel)
@@ -40,11 +41,13 @@ def agreed_sizes(instances: Iterable[LaunchInstance], kernels: Iterable[ir.Kerne
         )
         for parameter, size in agreeing_sizes(kernel, grid, block, arguments, extents).items():
             name = passed.get(parameter)
-            if name is not None and size.is_check:
+            if name is not None and size.value == 0:
+                begun[name] = 0
+            elif name is not None and size.is_check:
                 checked[name] = min(size.value, checked.get(name, size.value))
             elif name is not None:
                 walked[name] = max(size.value, walked.get(name, size.value))
-    return {**walked, **checked}
+    return {**begun, **walked, **checked}
 
 
 def with_assumed_arguments(

@@ -3,13 +3,14 @@
 `if (i < n)` checks that a thread has an element: of a launch of 512 x 256 threads `n` is 131072, the most
 that the launch covers. `for (i = thread; i < n; i += threads)` is walked by all threads: `n` is as many as
 there are threads. Either is as many as the array has elements that `i` indexes, where the host code
-tells that (of a bounds check: if that is less). Such a value is an assumption like any other.
+tells that (of a bounds check: if that is less). What an index begins with, as `first` in `for (i = first;
+i < n; ...)`, is 0. Such a value is an assumption like any other.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 
@@ -29,7 +30,9 @@ _Axis = tuple[bool, int]  # whether of the grid, and which
 
 
 class AgreeingSize(Struct, frozen=True):
-    """The value that a parameter must have; `is_check`: of a bounds check, so the most that it can be."""
+    """The value that a parameter must have; `is_check`: of a bounds check, so the most that it can be. 0: what
+    an index begins with.
+    """
 
     value: int
     is_check: bool
@@ -48,7 +51,7 @@ def agreeing_sizes(
     """
     reader = _Reader(kernel, grid, block, arguments, extents)
     reader.visit(kernel.body)
-    return {**reader.walked, **reader.checked}
+    return {**reader.begun, **reader.walked, **reader.checked}
 
 
 def assumed_sizes(launch: KernelLaunch) -> dict[ir.Variable, int]:
@@ -75,6 +78,7 @@ class _Reader:
     ) -> None:
         self.checked: dict[ir.Variable, AgreeingSize] = {}
         self.walked: dict[ir.Variable, AgreeingSize] = {}
+        self.begun: dict[ir.Variable, AgreeingSize] = {}
         self._kernel = kernel
         self._grid, self._block = grid, block
         self._values: dict[ir.Variable, _Values | None] = {}
@@ -190,7 +194,12 @@ class _Reader:
 
     def _note(self, index: ir.Expr, size: ir.Expr, slack: int, *, is_check: bool) -> None:
         """`index < size`: what the parameters in `size` are, so that the last thread has an element."""
-        if not self._sizes_in(size) or not (axes := self._axes_of(index)):
+        if not (sizes := self._sizes_in(size)):
+            return
+        if ir.read_variable(ir.strip_casts(index)) not in self._unknown:
+            begun = dict.fromkeys(self._added(index), AgreeingSize(0, is_check))
+            self.begun |= {start: none for start, none in begun.items() if start not in sizes}
+        if not (axes := self._axes_of(index)):
             return
         last = self._evaluate(index)
         if last is not None:
@@ -227,6 +236,18 @@ class _Reader:
                     elif variable in self._given:
                         waiting.append(self._given[variable])
         return found
+
+    def _added(self, index: ir.Expr) -> Iterator[ir.Variable]:
+        """The unknown parameters that are terms of a sum, also by way of registers set once."""
+        index = ir.strip_casts(index)
+        variable = ir.read_variable(index)
+        if isinstance(index, ir.Binary) and index.op is ir.BinaryOp.ADD:
+            yield from self._added(index.left)
+            yield from self._added(index.right)
+        elif variable in self._unknown:
+            yield variable
+        elif variable in self._given:
+            yield from self._added(self._given[variable])
 
     def _elements(self, index: ir.Expr) -> int | None:
         """Elements of the smallest array of known extent that the register `index` indexes."""
