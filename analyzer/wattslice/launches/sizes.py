@@ -30,8 +30,8 @@ _Axis = tuple[bool, int]  # whether of the grid, and which
 
 
 class AgreeingSize(Struct, frozen=True):
-    """The value that a parameter must have, 0 for what an index begins with; `is_check`: of a bounds check, so
-    the most that it can be.
+    """The value that a parameter must have, 0 for what an index begins with; `is_check`: of a bounds check,
+    so the most that it can be.
     """
 
     value: int
