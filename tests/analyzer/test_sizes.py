@@ -256,11 +256,13 @@ def test_what_an_index_begins_with_is_0_where_nobody_tells_it():
         "value of parameter 'first' unknown: first assumed 0"
     }
     assert [loop.trip_count or loop.assumed for loop in sums.loops] == [1024]
+    assert part.work is not None
     assert part.work.counts_per_thread.global_store == 1
 
 
 def test_a_host_variable_that_is_also_a_size_is_no_0():
     host = "void run(float *x, int m) { part<<<64, 256>>>(x, x, m, 2 * m); all<<<64, 256>>>(x, m); }"
     _, all_ = analyze_text(RANGES + host, gpu="v100").kernels[1:]
+    assert all_.work is not None
     assert all_.work.counts_per_thread.global_store == 1
     assert any("n assumed 16384" in told.message for told in all_.assumptions)
