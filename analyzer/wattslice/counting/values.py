@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeGuard, cast
 
 import numpy as np
@@ -33,13 +34,15 @@ class Unknown(Struct, frozen=True, eq=False):
 
     The known part keeps coalescing visible: in `a[row_start + threadIdx.x]` only the base is unknown.
     `everywhere`: u is the same in all threads of the launch that come here for the same time; `stride`: it is
-    a multiple of this.
+    a multiple of this. `typical`: made of the lanes that run where data say which do, and of what is known:
+    u is 0 where those of `Masks.typical` run; then, where the chance that one runs was assumed.
     """
 
     uniform: bool
     delta: Number | Lanes = 0
     everywhere: bool = False
     stride: int = 1
+    typical: frozenset[ir.Span] | None = None
 
 
 class Pointer(Struct, frozen=True, eq=False):
@@ -53,12 +56,14 @@ class Chance(Struct, frozen=True, eq=False):
     """A truth value known only by its probability, for all lanes or per lane.
 
     `uniform`: all lanes of a warp decide alike; else each decides by itself, as its own data say. `values`:
-    the different ones of the lanes that one unknown was compared with; 0 where it is not so.
+    the different ones of the lanes that one unknown was compared with; 0 where it is not so. `typical`: 0 or
+    1 for each of the lanes that run in a typical warp, else as in `Unknown`.
     """
 
     probability: float | NDArray[np.float64]
     uniform: bool = False
     values: int = 0
+    typical: frozenset[ir.Span] | None = None
 
 
 class Record(Struct, frozen=True, eq=False):
@@ -267,6 +272,23 @@ def _unknown_binary(op: ir.BinaryOp, a: Scalar, b: Scalar) -> Scalar | Chance:
     return UNIFORM if both else VARYING
 
 
+def typically(
+    function: Callable[..., Value], *values: Value, guessed: frozenset[ir.Span] = frozenset()
+) -> Unknown | None:
+    """What `function` makes of numbers in a typical warp; None where that leaves one of them unknown."""
+    parts = list[Number | Lanes]()
+    for value in values:
+        part = value
+        if isinstance(value, Unknown) and value.typical is not None:
+            part, guessed = value.delta, guessed | value.typical
+        part = scalar(part)
+        if isinstance(part, Unknown):
+            return None
+        parts.append(part)
+    found = scalar(function(*parts))
+    return found if isinstance(found, Unknown) else Unknown(uniform=True, delta=found, typical=guessed)
+
+
 def _unknown_comparison(op: ir.BinaryOp, a: Scalar, b: Scalar, *, together: bool) -> Chance:
     """One half; but what all lanes share equals at most one of the values in which they differ."""
     part_a, part_b = _lane_part(a), _lane_part(b)
@@ -301,6 +323,9 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> Value:
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         if op is ir.BinaryOp.COMMA:
             return right
+        found = typically(partial(binary, op, type_=type_), a, b)
+        if found is not None:
+            return found
         if op is ir.BinaryOp.AND:  # x & 0 and the masks of power-of-two wrapping
             return UNIFORM if is_warp_uniform(a) and is_warp_uniform(b) else VARYING
         return _unknown_binary(op, a, b)
@@ -455,11 +480,17 @@ def truth(value: Value) -> bool | NDArray[np.bool_] | Chance:
         return value
     if isinstance(value, Pointer):
         return True
-    return Chance(0.5, is_warp_uniform(value))
+    if is_warp_uniform(value):
+        return Chance(0.5, uniform=True)
+    if isinstance(value, Unknown) and value.typical is not None and isinstance(value.delta, np.ndarray):
+        return Chance((value.delta != 0).astype(np.float64), typical=value.typical)
+    return Chance(0.5)
 
 
 def convert(value: Value, type_: ir.Type) -> Value:
     """`value` converted to `type_` as C does."""
+    if isinstance(value, Unknown) and value.typical is not None and type_.is_integral:
+        return typically(partial(convert, type_=type_), value) or value
     if isinstance(value, _NOT_CONVERTED):
         return value
     if isinstance(value, Chance):
@@ -530,6 +561,13 @@ def apply(semantics: ir.Semantics, arguments: Sequence[Value], bits: int, name: 
     numbers = [scalar(argument) for argument in arguments]
     known = [number for number in numbers if not isinstance(number, Unknown)]
     if len(known) < len(numbers):
+
+        def of_parts(*parts: Number | Lanes) -> Value:
+            return apply(semantics, parts, bits, name)
+
+        found = typically(of_parts, *numbers)
+        if found is not None:
+            return found
         return UNIFORM if all(map(is_warp_uniform, numbers)) else VARYING
     if semantics in _REAL:
         return _real(_REAL[semantics], known)
