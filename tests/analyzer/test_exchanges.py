@@ -118,6 +118,9 @@ def test_a_warp_of_chance_keeps_its_lanes(tmp_path: Path):
     of_all = f"unsigned m = __ballot_sync({FULL}, x[i] > 0); {{"
     member, _, assumed = _of_leader(tmp_path, of_all, "m >> lane & 1")
     assert (member, assumed) == (pytest.approx(16 / 32), 1)
+    rare = "".join(f"if (x[i + {n}] > 0) " for n in range(5)) + "{ unsigned m = __activemask();"
+    one_of_32, _, _ = _of_leader(tmp_path, rare, "m >> lane & 1")
+    assert one_of_32 == pytest.approx(1 / 32)
     unknown, _, _ = _of_leader(tmp_path, SETS["running"], "__popc(m) > 9")
     assert unknown == pytest.approx(8 / 32)  # how many run is not known: half of the warps
 
