@@ -22,7 +22,6 @@ from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask
 from wattslice.counting.state import State
 from wattslice.counting.values import (
-    UNIFORM,
     VARYING,
     Chance,
     Lanes,
@@ -178,7 +177,7 @@ class ExpressionEvaluator:
         if value is not None:
             return unset_member(value) if place in state.objects.otherwise else value
         if place.path and (whole := state.environment.get(place.variable)) is not None:
-            return unset_member(whole)
+            return convert(unset_member(whole), place.type)
         if place.type.kind is ir.TypeKind.RECORD or place.type.lanes > 1:
             depth = len(place.path)
             members = tuple(
@@ -237,7 +236,7 @@ class ExpressionEvaluator:
                 return self._pointer(expr, address, value)
         is_parameter = root in self.state.launch.kernel.parameters and root in self.state.objects.unwritten
         value = loaded(expr.place, address, is_parameter=is_parameter)
-        return self._pointer(expr, address, value) if is_pointer else value
+        return self._pointer(expr, address, value) if is_pointer else convert(value, expr.type)
 
     def _pointer(self, expr: ir.Load, address: Value, value: Unknown) -> Pointer:
         """A pointer out of memory, told by where it lies; `value`: what is known of what lies there.
@@ -621,7 +620,7 @@ class ExpressionEvaluator:
             if len(inner) == 1 and not inner[0][0]:
                 return inner[0][1]
             return Record(inner) if inner else VARYING
-        return UNIFORM if is_warp_uniform(value) else VARYING
+        return convert(unset_member(value), expr.type)
 
     def _inlined_call(self, expr: ir.InlinedCall, mask: Mask) -> Value:
         values = [self.evaluate(argument, mask) for argument in expr.arguments]

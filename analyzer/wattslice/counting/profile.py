@@ -117,7 +117,8 @@ class ReachedObject(Struct, frozen=True):
     `share`: of the requests. `block_reach`, `launch_reach`: what one block, and what all samples touch of it;
     None: the address depends on data or on something unknown; of the launch alone: each block goes to an
     object of its own. `block_sectors`: runs of sectors that the block touches, first and one behind the last,
-    in order; None unless every visit was looked at.
+    in order; None unless every visit was looked at. `within`: where all of it is if data lead, as far as its
+    index has bounds.
     """
 
     root: ir.Root | None
@@ -125,6 +126,7 @@ class ReachedObject(Struct, frozen=True):
     block_reach: Reach | None
     launch_reach: Reach | None
     block_sectors: tuple[tuple[int, int], ...] | None = None
+    within: Reach | None = None
 
 
 class SiteStatistics(Struct, frozen=True):

@@ -17,6 +17,8 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from wattslice import ir
+from wattslice.counting import bounds
+from wattslice.counting.bounds import Bounds
 from wattslice.ir.builtins import value_of, value_of_arrays
 from wattslice.ir.c_arithmetic import COMPARE, EXACT, converted, fold, wrapped
 
@@ -35,7 +37,8 @@ class Unknown(Struct, frozen=True, eq=False):
     The known part keeps coalescing visible: in `a[row_start + threadIdx.x]` only the base is unknown.
     `everywhere`: u is the same in all threads of the launch that come here for the same time; `stride`: it is
     a multiple of this. `typical`: made of the lanes that run where data say which do, and of what is known:
-    u is 0 where those of `Masks.typical` run; then, where the chance that one runs was assumed.
+    u is 0 where those of `Masks.typical` run; then, where the chance that one runs was assumed. `bounds`:
+    between which numbers `u + delta` lies.
     """
 
     uniform: bool
@@ -43,6 +46,7 @@ class Unknown(Struct, frozen=True, eq=False):
     everywhere: bool = False
     stride: int = 1
     typical: frozenset[ir.Span] | None = None
+    bounds: Bounds | None = None
 
 
 class Pointer(Struct, frozen=True, eq=False):
@@ -80,7 +84,7 @@ UNIFORM = Unknown(uniform=True)
 
 _NUMBERS = (int, float)  # as constants: to build a union for every question takes longer than to answer it
 _NO_SCALARS = (Chance, Record, Pointer)
-_NOT_CONVERTED = (Pointer, Record, Unknown)
+_NOT_CONVERTED = (Pointer, Record)
 
 
 def scalar(value: Value) -> Scalar:
@@ -88,6 +92,16 @@ def scalar(value: Value) -> Scalar:
     if isinstance(value, np.ndarray):
         return value.astype(np.int64) if value.dtype.kind == "b" else value
     return VARYING if isinstance(value, _NO_SCALARS) else value
+
+
+def bounds_of(value: Value) -> Bounds | None:
+    """Between which numbers `value` lies; None where that is not known."""
+    value = scalar(value)
+    return value.bounds if isinstance(value, Unknown) else bounds.of_known(value)
+
+
+def _with_bounds(value: Value, found: Bounds | None) -> Value:
+    return replace(value, bounds=found) if isinstance(value, Unknown) and found != value.bounds else value
 
 
 def is_warp_uniform(value: Value) -> bool:
@@ -165,7 +179,7 @@ def select(active: NDArray[np.bool_], new: Value, old: Value) -> Value:
             return Pointer(new.root, scalar(select(active, new.offset, old.offset)))
         apart = not is_warp_uniform(active)  # lanes of one warp in two objects
         return Pointer(None, VARYING if apart else scalar(select(active, new.offset, old.offset)))
-    return VARYING
+    return _with_bounds(VARYING, bounds.around(bounds_of(new), bounds_of(old)))
 
 
 def join(a: Value, b: Value, *, together: bool) -> Value:
@@ -181,12 +195,11 @@ def join(a: Value, b: Value, *, together: bool) -> Value:
             return Pointer(None, VARYING)
         offset = scalar(join(a.offset, b.offset, together=together))
         return Pointer(a.root if a.root == b.root else None, offset)
-    if not together:
-        return VARYING
-    delta_a, delta_b = _lane_part(a), _lane_part(b)
+    found = VARYING
+    delta_a, delta_b = (_lane_part(a), _lane_part(b)) if together else (None, None)
     if delta_a is not None and delta_b is not None and is_warp_uniform(delta_a - delta_b):
-        return Unknown(uniform=True, delta=delta_a)
-    return VARYING
+        found = Unknown(uniform=True, delta=delta_a)
+    return _with_bounds(found, bounds.around(bounds_of(a), bounds_of(b)))
 
 
 def _lane_part(value: Value) -> Number | Lanes | None:
@@ -326,9 +339,10 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> Value:
         found = typically(partial(binary, op, type_=type_), a, b)
         if found is not None:
             return found
+        around = bounds.of_operation(op, bounds_of(a), bounds_of(b), type_)
         if op is ir.BinaryOp.AND:  # x & 0 and the masks of power-of-two wrapping
-            return UNIFORM if is_warp_uniform(a) and is_warp_uniform(b) else VARYING
-        return _unknown_binary(op, a, b)
+            return _with_bounds(UNIFORM if is_warp_uniform(a) and is_warp_uniform(b) else VARYING, around)
+        return _with_bounds(_unknown_binary(op, a, b), around)
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return _lanes(op, a, b, type_)
     if type_.is_integral and (isinstance(a, float) or isinstance(b, float)):
@@ -491,6 +505,8 @@ def convert(value: Value, type_: ir.Type) -> Value:
     """`value` converted to `type_` as C does."""
     if isinstance(value, Unknown) and value.typical is not None and type_.is_integral:
         return typically(partial(convert, type_=type_), value) or value
+    if isinstance(value, Unknown):
+        return _with_bounds(value, bounds.within(value.bounds, type_))
     if isinstance(value, _NOT_CONVERTED):
         return value
     if isinstance(value, Chance):
@@ -568,7 +584,11 @@ def apply(semantics: ir.Semantics, arguments: Sequence[Value], bits: int, name: 
         found = typically(of_parts, *numbers)
         if found is not None:
             return found
-        return UNIFORM if all(map(is_warp_uniform, numbers)) else VARYING
+        whole = UNIFORM if all(map(is_warp_uniform, numbers)) else VARYING
+        if semantics is ir.Semantics.MIN or semantics is ir.Semantics.MAX:
+            least = semantics is ir.Semantics.MIN
+            return _with_bounds(whole, bounds.of_extreme([*map(bounds_of, numbers)], least=least))
+        return whole
     if semantics in _REAL:
         return _real(_REAL[semantics], known)
     if semantics is ir.Semantics.COMPUTED or semantics is ir.Semantics.MUL24:
