@@ -27,7 +27,9 @@ EIGHT = {
     "pairs": "(x[i] & 3) * 2 + (x[i + 1] & 1)",
     "shifted pairs": "((x[i] & 3) << 1 | 1)",
     "difference": "7 - (x[i] & 7)",
+    "byte of more": "(unsigned char)(x[i] & 1023) >> 5",
     "one of two": "x[i] > 0 ? x[i] & 7 : 7",
+    "the other of two": "x[i] > 0 ? 7 : x[i] & 7",
 }
 
 
@@ -71,12 +73,14 @@ def test_what_has_no_bounds_may_be_anywhere_in_its_array(tmp_path):
     assert _led(tmp_path, wider)[:2] == (line, sectors)
     changed = "x[i] & 7; for (int j = 0; j < x[0]; j++) at += 8; atomicAdd(&g[at], 1.0f)"
     assert _moved(tmp_path, f"int at = {changed};").atomic_line_requests == pytest.approx(32 / 8)
+    twice = "x[i] & 7; for (int j = 0; j < 2; j++) { atomicAdd(&g[at], 1.0f); at = x[i + j]; }"
+    assert _moved(tmp_path, f"int at = {twice}").atomic_line_requests == pytest.approx(2 * 32 / 8)
     local = "x[i] & 7; if (x[i + 1] > 0) at = x[i + 2]; atomicAdd(&g[at], 1.0f)"
     assert _moved(tmp_path, f"int at = {local};").atomic_line_requests == pytest.approx(32 / 8)
 
 
 def test_arrays_of_which_only_the_index_tells_the_size(tmp_path):
-    moved = _moved(tmp_path, "out[b[i]] = 1.0f; atomicAdd(&out[x[i] & 63], 1.0f);")
+    moved = _moved(tmp_path, "out[b[i]] = 1.0f; atomicAdd(&out[x[i] % 64], 1.0f);")
     assert moved.footprint_bytes is not None
     assert moved.atomic_line_requests == pytest.approx(32 / 2)
     assert _moved(tmp_path, "atomicAdd(&out[x[i]], 1.0f);").atomic_line_requests == 0.0
