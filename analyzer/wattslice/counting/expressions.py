@@ -288,6 +288,7 @@ class ExpressionEvaluator:
         return self._once(expr, (root, offset, index), lambda: _moved(expr, root, offset, index))
 
     def _atomic(self, expr: ir.Atomic, mask: Mask) -> Value:
+        self.state.tallies.sites[expr.place.site].is_atomic = True
         self.address(expr.place, mask)
         for argument in expr.arguments:
             self.evaluate(argument, mask)

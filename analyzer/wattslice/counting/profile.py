@@ -145,6 +145,7 @@ class SiteStatistics(Struct, frozen=True):
     `access_bytes`: size of the accessed object; `request_bytes`: of what one request takes of it. Of the
     requests for one object the share that is distinct counts what they have in common once.
     `bytes_per_row`: of a row of DRAM, what blocks that run next to one another touch in one visit.
+    `words_per_request`: of an atomic, the distinct addresses.
     None: the address depends on data or on something unknown.
     """
 
@@ -158,6 +159,7 @@ class SiteStatistics(Struct, frozen=True):
     block: int = 0
     joined_passes: tuple[float, float] | None = None
     queued: tuple[float, float] | None = None
+    words_per_request: float | None = None
 
     @property
     def only(self) -> ReachedObject | None:

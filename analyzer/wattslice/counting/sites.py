@@ -350,6 +350,8 @@ class SiteTally:
     """Running sums of one access site, weighted by warp requests."""
 
     def __init__(self) -> None:
+        self.is_atomic = False
+        self._words = 0.0
         self._size_bytes = self._request_bytes = 0
         self._visits = self._looked = self._next = 0
         self._known = self._unknown = self._detailed = 0.0
@@ -448,6 +450,10 @@ class SiteTally:
         self._next = self._visits + stride
         weight *= stride
         self._detailed += weight
+        if self.is_atomic and isinstance(offsets, int):
+            self._words += weight
+        elif self.is_atomic and not isinstance(offsets, int):
+            self._words += weight * sectors_per_request(offsets, active, 1, threads.warp_population, 1)
         if space is ir.MemorySpace.LOCAL:  # consecutive words belong to consecutive threads
             lane = np.arange(active.size) % WARP_SIZE
             apart = offsets // BANK_BYTES * (WARP_SIZE * BANK_BYTES) + lane * BANK_BYTES
@@ -533,6 +539,7 @@ class SiteTally:
         )
         return SiteStatistics(
             sectors_per_request=self._sectors / self._detailed,
+            words_per_request=self._words / self._detailed if self.is_atomic else None,
             bank_passes=self._passes / self._detailed,
             block_distinct_share=self._distinct / self._detailed,
             objects=objects,

@@ -805,14 +805,14 @@ def _atomic_requests(
     compiler adds up in the warp first (by the SASS of nvcc 13).
     """
     lanes = WARP_SIZE * made.per_thread / made.per_warp
-    if statistics.sectors_per_request is None or statistics.block_reach is None:
+    if statistics.sectors_per_request is None or statistics.words_per_request is None:
         return lanes
-    size_bytes = max(1, statistics.request_bytes)
-    words = min(statistics.sectors_per_request * SECTOR_BYTES, statistics.block_reach.bytes) / size_bytes
     is_word = atomic.type.kind in (TypeKind.INT, TypeKind.BOOL) and atomic.type.size_bytes == BANK_BYTES
-    if words <= 1.0 and is_word and atomic.op in _JOINED_BY_WARP:
+    reach = statistics.block_reach
+    is_one = reach is not None and reach.bytes <= max(1, statistics.request_bytes)
+    if is_one and is_word and atomic.op in _JOINED_BY_WARP:
         return 1.0
-    return statistics.sectors_per_request * max(1.0, lanes / max(1.0, words))
+    return statistics.sectors_per_request * max(1.0, lanes / statistics.words_per_request)
 
 
 def _number_of(runs: list[tuple[int, int]]) -> int:
