@@ -332,6 +332,8 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> Value:
     if type(left) is int and type(right) is int:  # mostly
         result = fold(op, left, right, type_)
         return VARYING if result is None else result
+    if op is ir.BinaryOp.AND and isinstance(left, Pointer) and isinstance(right, int):
+        return _bits_of_address(left, right)
     a, b = scalar(left), scalar(right)
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         if op is ir.BinaryOp.COMMA:
@@ -349,6 +351,24 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> Value:
         type_ = ir.FLOAT64  # a counter that is stepped without its type
     result = fold(op, a, b, type_)
     return VARYING if result is None else result
+
+
+ALIGNMENT = 256
+"""Objects in memory are taken to lie at multiples of this, as those that cudaMalloc makes do."""
+
+
+def _bits_of_address(pointer: Pointer, mask: int) -> Value:
+    """`address & mask`: what lies below a multiple of a power of two, or that multiple."""
+    low = mask & ALIGNMENT - 1
+    if pointer.root is None or isinstance(pointer.offset, Unknown):
+        return VARYING
+    if mask == low:
+        return binary(ir.BinaryOp.AND, pointer.offset, low, ir.INT64)
+    if mask | ALIGNMENT - 1 in (-1, (1 << 64) - 1):
+        return Pointer(
+            pointer.root, scalar(binary(ir.BinaryOp.AND, pointer.offset, low - ALIGNMENT, ir.INT64))
+        )
+    return VARYING
 
 
 def _lanes(op: ir.BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: ir.Type) -> Scalar:
