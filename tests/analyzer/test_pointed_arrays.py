@@ -8,9 +8,11 @@ from wattslice import analyze_text
 from wattslice.counting.count import count
 from wattslice.counting.iterations import SurveyError
 from wattslice.counting.loops import Loops
+from wattslice.ir.accesses import memory_accesses
 from wattslice.launches.overrides import OverrideError
 from wattslice.workload.launch_work import launch_work, residency
 
+from .counted import counted
 from .geometry import GPU, launches
 
 N = 1 << 22
@@ -362,3 +364,18 @@ def test_data_of_members_is_told_by_their_names(data, told):
 def test_data_of_an_unknown_member_is_refused():
     with pytest.raises(OverrideError, match="no array"):
         analyze_text(FORMS["record"](BODIES["streams"]), gpu="v100", data="r.z=zeros")
+
+
+@pytest.mark.parametrize("cast", ["reinterpret_cast<unsigned long long>(&x[i])", "(size_t)(x + i)"])
+def test_bits_of_an_address_are_those_of_the_place_in_its_array(tmp_path, cast):
+    """Halves are added two at a time: the word around one, and which half of it."""
+    source = (
+        "__global__ void k(unsigned short* x, int* y) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        f" auto at = {cast}; int* word = reinterpret_cast<int*>(at & ~size_t(3));"
+        " if (at & 3) *word = i; if (i < 32) y[i] = *(word + 1); }"
+    )
+    launch, profile = counted(tmp_path, source, "k=4:64")
+    first, other, _ = sorted(memory_accesses(launch.kernel), key=lambda one: one.site)
+    assert profile.thread_counts[first.region] == 0.5
+    assert [profile.sites[one.site].sectors_per_request for one in (first, other)] == [2, 3]
+    assert profile.assumptions == ()

@@ -459,3 +459,26 @@ def test_an_instruction_that_ptx_does_not_have_is_told(tmp_path):
     (told,) = read(tmp_path, kernel_text("frobnicate.s32 %r1, %r2; ret;")).diagnostics
     assert told.rule == "PW006"
     assert "'frobnicate'" in told.message
+
+
+VOTES = {
+    "of all": "vote.sync.ballot.b32 %r5, %p1, 0xffffffff; @!%p1 bra END;",
+    "by a mask": "mov.b32 %r9, -1; vote.sync.ballot.b32 %r5, %p1, %r9; @!%p1 bra END;",
+    "against": "not.pred %p3, %p1; vote.sync.ballot.b32 %r5, !%p3, -1; @%p3 bra END;",
+    "running": "@!%p1 bra END; activemask.b32 %r5;",
+}
+
+
+@pytest.mark.parametrize("vote", VOTES.values(), ids=VOTES)
+@pytest.mark.parametrize(
+    ("asked", "runs"), [("ld.global.u32 %r8, [%rd4]", 1.0), ("add.s32 %r8, %r3, -40", 0.75)]
+)
+def test_one_lane_leads_those_that_vote(tmp_path, vote, asked, runs):
+    leader = (
+        "mov.u32 %r6, %lanemask_lt; and.b32 %r7, %r5, %r6; setp.eq.s32 %p2, %r7, 0;"
+        " @%p2 red.global.add.u32 [%rd2], 1;"
+        " END: ret;"
+    )
+    body = THREAD + ADDRESS + f"{asked}; setp.gt.s32 %p1, %r8, 0; {vote} {leader}"
+    found = executed(tmp_path, kernel_text(body, "u64"), "k=1:128")["red.global.add.u32"]
+    assert 32 * found == pytest.approx(runs, abs=1e-6)

@@ -259,6 +259,9 @@ def test_neighbours_in_constant_memory_are_loaded_in_pairs(tmp_path):
         ("atomicAdd(&bins[0], x[i])", 1, 1),  # added up in the warp
         ("atomicAdd(&sums[0], 1.0f)", 32, 32),
         ("atomicExch(&bins[blockIdx.x], x[i])", 32, 32),
+        ("atomicAdd(&bins[x[blockIdx.x] * 32 + threadIdx.x], x[i])", 4, 4 / 128),  # data say which row
+        ("atomicAdd(&bins[x[blockIdx.x] * 32 + threadIdx.x % 4], x[i])", 8, 8 / 128),
+        ("atomicAdd(&bins[x[blockIdx.x]], x[i])", 32, 32 / 128),
     ],
 )
 def test_atomics_on_one_line_queue_in_a_slice_of_l2(tmp_path, call, requests, of_a_line):

@@ -14,6 +14,33 @@ _Rows = NDArray[np.int64]
 _Running = NDArray[np.bool_]
 
 
+BALLOTS = ("__activemask", "__ballot", "__ballot_sync")
+
+
+def ballot(mask: Mask) -> Lanes:
+    """The lanes of each warp that run, as bits."""
+    running = mask.active.reshape(-1, WARP_SIZE)
+    return np.repeat(_ballot(running.astype(np.int64), running), WARP_SIZE)
+
+
+def lane_register(name: str, lanes: int) -> Lanes | None:
+    """What each lane reads in a special register of PTX, which an inline `asm mov.u32 %0, %laneid;` names;
+    None for others.
+    """
+    function = _OF_LANE.get(name.rpartition("%")[2].rstrip("; "))
+    return None if function is None else function(np.arange(lanes, dtype=np.int64) % WARP_SIZE)
+
+
+_OF_LANE: dict[str, Callable[[NDArray[np.int64]], Lanes]] = {
+    "laneid": lambda lane: lane,
+    "lanemask_eq": lambda lane: 1 << lane,
+    "lanemask_lt": lambda lane: (1 << lane) - 1,
+    "lanemask_le": lambda lane: (2 << lane) - 1,
+    "lanemask_gt": lambda lane: (1 << WARP_SIZE) - (2 << lane),
+    "lanemask_ge": lambda lane: (1 << WARP_SIZE) - (1 << lane),
+}
+
+
 def exchanged(name: str, arguments: Sequence[Value], mask: Mask, block_lanes: int) -> Lanes | int | None:
     """The value that each lane gets; None where it is not known, or no exchange that is computed here.
 
@@ -23,6 +50,8 @@ def exchanged(name: str, arguments: Sequence[Value], mask: Mask, block_lanes: in
     plain = name.removesuffix("_sync")
     shuffle, of_block = _SHUFFLES.get(plain), _OF_BLOCK.get(name)
     vote = _VOTES.get(plain) or of_block
+    if plain == "__activemask":
+        arguments = (1,)
     own = arguments[name.endswith("_sync") :]
     if (shuffle is None and vote is None) or not own or not all(map(_is_whole, arguments)):
         return None
@@ -38,7 +67,8 @@ def exchanged(name: str, arguments: Sequence[Value], mask: Mask, block_lanes: in
         if (running & ~named).any():
             return None
     if vote is not None:
-        return np.repeat(vote(values, running), size)
+        found = vote(values, running)
+        return np.repeat(found, size) if found.ndim == 1 else found.ravel()
     return None if shuffle is None else _moved(shuffle, values, rest, running)
 
 
@@ -97,6 +127,12 @@ def _ballot(values: _Rows, running: _Running) -> _Rows:
     return bits.sum(axis=1)
 
 
+def _match(values: _Rows, running: _Running) -> _Rows:
+    """Of each lane, those that run and have its value; rows of one number for each lane."""
+    alike = (values[:, :, None] == values[:, None, :]) & running[:, None, :]
+    return (alike.astype(np.int64) << np.arange(WARP_SIZE)).sum(axis=2)
+
+
 def _reduced(function: Callable[..., _Rows], neutral: int) -> Callable[[_Rows, _Running], _Rows]:
     return lambda values, running: function(np.where(running, values, neutral), axis=1)
 
@@ -107,6 +143,8 @@ _VOTES: dict[str, Callable[[_Rows, _Running], _Rows]] = {
     "__all": _all,
     "__uni": lambda values, running: (_any(values, running) == _all(values, running)).astype(np.int64),
     "__ballot": _ballot,
+    "__activemask": _ballot,
+    "__match_any": _match,
     "__reduce_add": _reduced(np.add.reduce, 0),
     "__reduce_min": _reduced(np.minimum.reduce, _MOST),
     "__reduce_max": _reduced(np.maximum.reduce, -_MOST),

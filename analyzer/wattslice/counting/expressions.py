@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import is_
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from wattslice import ir
 from wattslice.branch_profile.profile import ELSE, RIGHT, THEN
 from wattslice.counting.cells import fill, gathered, held, is_followed, keep, loaded, offsets_of
-from wattslice.counting.exchanges import exchanged
+from wattslice.counting.exchanges import BALLOTS, ballot, exchanged, lane_register
 from wattslice.counting.parameters import parameters_behind
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask
 from wattslice.counting.state import State
 from wattslice.counting.values import (
-    UNIFORM,
     VARYING,
     Chance,
     Lanes,
@@ -39,6 +38,7 @@ from wattslice.counting.values import (
     scalar,
     select,
     truth,
+    typically,
     unset_member,
 )
 from wattslice.ir.objects import part_of, pointers_in
@@ -177,7 +177,7 @@ class ExpressionEvaluator:
         if value is not None:
             return unset_member(value) if place in state.objects.otherwise else value
         if place.path and (whole := state.environment.get(place.variable)) is not None:
-            return unset_member(whole)
+            return convert(unset_member(whole), place.type)
         if place.type.kind is ir.TypeKind.RECORD or place.type.lanes > 1:
             depth = len(place.path)
             members = tuple(
@@ -236,7 +236,7 @@ class ExpressionEvaluator:
                 return self._pointer(expr, address, value)
         is_parameter = root in self.state.launch.kernel.parameters and root in self.state.objects.unwritten
         value = loaded(expr.place, address, is_parameter=is_parameter)
-        return self._pointer(expr, address, value) if is_pointer else value
+        return self._pointer(expr, address, value) if is_pointer else convert(value, expr.type)
 
     def _pointer(self, expr: ir.Load, address: Value, value: Unknown) -> Pointer:
         """A pointer out of memory, told by where it lies; `value`: what is known of what lies there.
@@ -288,6 +288,7 @@ class ExpressionEvaluator:
         return self._once(expr, (root, offset, index), lambda: _moved(expr, root, offset, index))
 
     def _atomic(self, expr: ir.Atomic, mask: Mask) -> Value:
+        self.state.tallies.sites[expr.place.site].is_atomic = True
         self.address(expr.place, mask)
         for argument in expr.arguments:
             self.evaluate(argument, mask)
@@ -355,15 +356,23 @@ class ExpressionEvaluator:
         other = self.profile.lookup(kernel, span, ELSE) if arm == THEN else None
         return None if other is None or other.probability is None else 1.0 - other.probability
 
-    def probability(
-        self, span: ir.Span, condition: Chance
-    ) -> tuple[float | NDArray[np.float64], ProbabilitySource]:
-        """How probably `condition` holds: from the profile for its line, else one half."""
+    def arms(self, mask: Mask, condition: Chance) -> tuple[Mask, Mask]:
+        """The lanes of `mask` that take each arm of a branch."""
+        chance, perhaps = condition.probability, self.state.masks.perhaps
+        ways = {"together": condition.uniform, "typical": condition.typical is not None}
+        return perhaps(mask, chance, **ways), perhaps(mask, 1.0 - chance, **ways)
+
+    def weighed(self, span: ir.Span, condition: Chance) -> tuple[Chance, ProbabilitySource]:
+        """How probably `condition` holds: from the profile for its line, else as it says itself."""
         known = self.profiled(span)
         if known is not None:
-            return known, ProbabilitySource.PROFILE
+            return Chance(known, condition.uniform), ProbabilitySource.PROFILE
+        if condition.typical is not None:
+            for guess in condition.typical:
+                self.state.tallies.assume_branch(guess)
+            return condition, ProbabilitySource.DEFAULT if condition.typical else ProbabilitySource.STATIC
         self.state.tallies.assume_branch(span, condition.values)
-        return condition.probability, ProbabilitySource.DEFAULT
+        return condition, ProbabilitySource.DEFAULT
 
     def overruled(
         self, span: ir.Span, expr: ir.Expr, outcome: bool | NDArray[np.bool_], mask: Mask, arm: str = THEN
@@ -405,9 +414,8 @@ class ExpressionEvaluator:
             if known is not None:
                 left = Chance(known if is_and else 1.0 - known, left.uniform)
             elif self.profiled(expr.span) is None:  # a profile by hand may know the whole condition only
-                self.state.tallies.assume_branch(expr.span, left.values)
-            chance = left.probability if is_and else 1.0 - left.probability
-            inner = self.state.masks.perhaps(mask, chance, together=left.uniform)
+                left, _ = self.weighed(expr.span, left)
+            inner = self.arms(mask, left)[not is_and]
         else:
             inner = self.state.masks.where(mask, left if is_and else ~left)
         if inner.is_empty:
@@ -436,9 +444,8 @@ class ExpressionEvaluator:
                 state.tallies.count(region, mask)
             return self.evaluate(arm, mask)
         if isinstance(condition, Chance):
-            chance, _ = self.probability(expr.span, condition)
-            then_mask = state.masks.perhaps(mask, chance, together=condition.uniform)
-            else_mask = state.masks.perhaps(mask, 1.0 - chance, together=condition.uniform)
+            condition, _ = self.weighed(expr.span, condition)
+            then_mask, else_mask = self.arms(mask, condition)
         else:
             then_mask, else_mask = state.masks.where(mask, condition), state.masks.where(mask, ~condition)
         then = otherwise = meeting = None
@@ -467,6 +474,11 @@ class ExpressionEvaluator:
                 else cast(Value, then if otherwise is None else otherwise)
             )
         if isinstance(condition, Chance):
+            guessed, chosen = condition.typical, np.asarray(condition.probability) > 0.0
+            if guessed is not None:
+                found = typically(partial(select, chosen), then, otherwise, guessed=guessed)
+                if found is not None:
+                    return found
             return join(then, otherwise, together=condition.uniform)
         return select(condition, then, otherwise)
 
@@ -609,7 +621,7 @@ class ExpressionEvaluator:
             if len(inner) == 1 and not inner[0][0]:
                 return inner[0][1]
             return Record(inner) if inner else VARYING
-        return UNIFORM if is_warp_uniform(value) else VARYING
+        return convert(unset_member(value), expr.type)
 
     def _inlined_call(self, expr: ir.InlinedCall, mask: Mask) -> Value:
         values = [self.evaluate(argument, mask) for argument in expr.arguments]
@@ -628,9 +640,26 @@ class ExpressionEvaluator:
         found = exchanged(expr.name, values, mask, self.state.threads.block_lanes) if is_warp else None
         if found is not None:
             return convert(found, expr.type)
+        of_lane = lane_register(expr.name, mask.active.size) if is_warp and not values else None
+        if of_lane is not None:
+            return convert(of_lane, expr.type)
+        if is_warp and expr.name in BALLOTS:
+            return convert(self._ballot(expr, values, mask), expr.type)
         return self._once(
             expr, tuple(values), lambda: convert(apply(expr.semantics, values, bits, expr.name), expr.type)
         )
+
+    def _ballot(self, expr: ir.Intrinsic, values: list[Value], mask: Mask) -> Value:
+        """The lanes that say yes in a typical warp, where data say which do, or which run."""
+        masks = self.state.masks
+        says = truth(values[-1]) if values else True
+        guessed = frozenset[ir.Span]()
+        if isinstance(says, Chance):
+            running, _ = self.arms(mask, says)
+            guessed = frozenset((expr.span,)) if says.typical is None else says.typical
+        else:
+            running = masks.where(mask, np.broadcast_to(says, mask.weights.shape))
+        return Unknown(uniform=True, delta=ballot(masks.typical(running)), typical=guessed)
 
 
 def _moved(expr: ir.PointerOffset, root: ir.Root | None, offset: Scalar, index: Value | None) -> Pointer:
@@ -714,6 +743,11 @@ def _combine(
         uniform = all(
             side.uniform if isinstance(side, Chance) else is_warp_uniform(side) for side in (left, right)
         )
-        return Chance(float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance), uniform)
+        of_warps = [side.typical for side in (left, right) if isinstance(side, Chance)]
+        known = [one for one in of_warps if one is not None]
+        typical = frozenset[ir.Span]().union(*known) if len(known) == len(of_warps) else None
+        return Chance(
+            float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance), uniform, typical=typical
+        )
     result = np.logical_and(left, right) if is_and else np.logical_or(left, right)
     return int(result) if np.ndim(result) == 0 else result

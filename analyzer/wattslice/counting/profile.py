@@ -117,7 +117,8 @@ class ReachedObject(Struct, frozen=True):
     `share`: of the requests. `block_reach`, `launch_reach`: what one block, and what all samples touch of it;
     None: the address depends on data or on something unknown; of the launch alone: each block goes to an
     object of its own. `block_sectors`: runs of sectors that the block touches, first and one behind the last,
-    in order; None unless every visit was looked at.
+    in order; None unless every visit was looked at. `within`: where all of it is if data lead, as far as its
+    index has bounds.
     """
 
     root: ir.Root | None
@@ -125,6 +126,7 @@ class ReachedObject(Struct, frozen=True):
     block_reach: Reach | None
     launch_reach: Reach | None
     block_sectors: tuple[tuple[int, int], ...] | None = None
+    within: Reach | None = None
 
 
 class SiteStatistics(Struct, frozen=True):
@@ -143,6 +145,7 @@ class SiteStatistics(Struct, frozen=True):
     `access_bytes`: size of the accessed object; `request_bytes`: of what one request takes of it. Of the
     requests for one object the share that is distinct counts what they have in common once.
     `bytes_per_row`: of a row of DRAM, what blocks that run next to one another touch in one visit.
+    `words_per_request`: of an atomic, the distinct addresses.
     None: the address depends on data or on something unknown.
     """
 
@@ -156,6 +159,7 @@ class SiteStatistics(Struct, frozen=True):
     block: int = 0
     joined_passes: tuple[float, float] | None = None
     queued: tuple[float, float] | None = None
+    words_per_request: float | None = None
 
     @property
     def only(self) -> ReachedObject | None:

@@ -213,19 +213,22 @@ def _first_lanes(lanes: int) -> NDArray[np.intp]:
 
 def _means(threads: SampledThreads, mask: Mask) -> tuple[float, float]:
     """The means of a mask over the launch."""
-    weights, certain = mask.weights, mask.certain
-    if certain is weights:
-        per_warp = mask.busiest_lanes
-    else:
-        rows, runs = weights.reshape(-1, WARP_SIZE), of_busiest_lanes(certain)
-        chances = np.divide(rows, runs[:, None], out=np.zeros_like(rows), where=runs[:, None] > 0)
-        misses = np.subtract(1.0, np.minimum(chances, 1.0, out=chances), out=chances)
-        per_warp = runs * (1.0 - np.multiply.reduce(misses, axis=1))
     # Not `@`: BLAS adds up in another order when it has another number of threads.
     return (
-        float(np.add.reduce(weights * threads.population)),
-        float(np.add.reduce(per_warp * threads.warp_population)),
+        float(np.add.reduce(mask.weights * threads.population)),
+        float(np.add.reduce(_runs_of_warps(mask) * threads.warp_population)),
     )
+
+
+def _runs_of_warps(mask: Mask) -> NDArray[np.float64]:
+    """How often each warp runs."""
+    weights, certain = mask.weights, mask.certain
+    if certain is weights:
+        return mask.busiest_lanes
+    rows, runs = weights.reshape(-1, WARP_SIZE), of_busiest_lanes(certain)
+    chances = np.divide(rows, runs[:, None], out=np.zeros_like(rows), where=runs[:, None] > 0)
+    misses = np.subtract(1.0, np.minimum(chances, 1.0, out=chances), out=chances)
+    return runs * (1.0 - np.multiply.reduce(misses, axis=1))
 
 
 class Masks:
@@ -251,8 +254,28 @@ class Masks:
         certain = None if mask.certain is mask.weights else mask.certain * condition
         return self.of(mask.weights * condition, certain)
 
-    def perhaps(self, mask: Mask, chance: float | NDArray[np.float64], *, together: bool) -> Mask:
-        """The lanes of `mask`, each with a probability: all lanes of a warp `together`, or each by itself."""
+    def typical(self, mask: Mask) -> Mask:
+        """`mask` as if each warp ran with the lanes that it has on the mean, spread evenly over it.
+
+        The first lane that may run does.
+        """
+        if mask.certain is mask.weights:
+            return mask
+        rows, runs = mask.weights.reshape(-1, WARP_SIZE), _runs_of_warps(mask)
+        total, most = rows.sum(axis=1), np.count_nonzero(rows, axis=1)
+        lanes = np.clip(np.rint(total / np.where(runs > 0, runs, 1.0)), np.minimum(most, 1), most)
+        share = np.divide(total, lanes, out=np.ones_like(total), where=lanes > 0)[:, None]
+        place = np.ceil(np.cumsum(rows, axis=1) / share - 1e-9)
+        return self.of((share * (np.diff(place, axis=1, prepend=0.0) > 0)).ravel())
+
+    def perhaps(
+        self, mask: Mask, chance: float | NDArray[np.float64], *, together: bool, typical: bool = False
+    ) -> Mask:
+        """The lanes of `mask`, each with a probability: all lanes of a warp `together`, or each by itself;
+        or those of a `typical` warp that have 1.
+        """
+        if typical:
+            return self.where(self.typical(mask), np.asarray(chance, np.float64))
         if isinstance(chance, float):
             if together or chance in (0.0, 1.0):
                 return mask.scaled(chance)

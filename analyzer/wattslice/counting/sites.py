@@ -14,7 +14,7 @@ from wattslice import ir
 from wattslice.counting.profile import Reach, ReachedObject, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE, Mask, SampledThreads, places_of_blocks
 from wattslice.counting.touched import Iteration, Touched
-from wattslice.counting.values import Pointer, Unknown, Value
+from wattslice.counting.values import Pointer, Scalar, Unknown, Value, bounds_of, scalar
 
 SECTOR_BYTES = 32
 BANKS = 32
@@ -306,6 +306,9 @@ DETAILED_VISITS = 6
 REACH_VISITS = 48
 """Visits of one access site that may extend what it reaches."""
 
+MOST_BOUNDED_BYTES = 1 << 31
+"""Bounds that are wider say nothing."""
+
 TEXTURE_PITCH_TEXELS = 1 << 14
 """Texels between rows in the stand-in addresses of texture fetches: only neighbourhood matters there."""
 
@@ -320,6 +323,22 @@ class _Reached(Struct):
     block: Reach | None = None
     launch: Reach | None = None
     touched: Touched = field(default_factory=Touched)
+    within: Reach | None = None  # if `is_bounded`, as all its visits are
+    is_bounded: bool = True
+
+    def somewhere(self, root: ir.Root | None, share: float) -> ReachedObject:
+        """Of the object `root`, to unknown places of which this `share` of the requests goes."""
+        is_bounded = self.is_bounded and root is not None
+        return ReachedObject(root, share, None, None, within=self.within if is_bounded else None)
+
+    def bound(self, offset: Scalar, length: int) -> None:
+        """Takes in a visit to a place, of which bounds may be known."""
+        found = bounds_of(offset) if isinstance(offset, Unknown) and self.is_bounded else None
+        if found is None or found[1] - found[0] >= MOST_BOUNDED_BYTES:
+            self.is_bounded = False
+        else:
+            new = Reach((max(0, found[0]),), (max(0, found[1]) + length,))  # nothing lies before an object
+            self.within = new if self.within is None else self.within.union(new)
 
     def seen(self, root: ir.Root | None, share: float, size_bytes: int) -> ReachedObject:
         """Of the object `root`, to which this `share` of the requests goes for `size_bytes` each."""
@@ -331,6 +350,8 @@ class SiteTally:
     """Running sums of one access site, weighted by warp requests."""
 
     def __init__(self) -> None:
+        self.is_atomic = False
+        self._words = 0.0
         self._size_bytes = self._request_bytes = 0
         self._visits = self._looked = self._next = 0
         self._known = self._unknown = self._detailed = 0.0
@@ -356,6 +377,7 @@ class SiteTally:
         """
         self._size_bytes, self._request_bytes = max(1, type_.size_bytes), type_.request_bytes
         root, offset = (address.root, address.offset) if isinstance(address, Pointer) else (None, address)
+        self._at(root).bound(scalar(offset), self._size_bytes)
         if isinstance(offset, Unknown) and offset.uniform:
             # what differs from visit to visit in its stride is a multiple of something: far apart
             self._base_known &= offset.everywhere and self._stride in (0, offset.stride)
@@ -428,6 +450,10 @@ class SiteTally:
         self._next = self._visits + stride
         weight *= stride
         self._detailed += weight
+        if self.is_atomic and isinstance(offsets, int):
+            self._words += weight
+        elif self.is_atomic and not isinstance(offsets, int):
+            self._words += weight * sectors_per_request(offsets, active, 1, threads.warp_population, 1)
         if space is ir.MemorySpace.LOCAL:  # consecutive words belong to consecutive threads
             lane = np.arange(active.size) % WARP_SIZE
             apart = offsets // BANK_BYTES * (WARP_SIZE * BANK_BYTES) + lane * BANK_BYTES
@@ -496,9 +522,7 @@ class SiteTally:
         """
         sizes, requests = (self._size_bytes, self._request_bytes), self._known + self._unknown
         if self._known == 0.0 or self._unknown >= self._known:
-            objects = tuple(
-                ReachedObject(root, one.weight / requests, None, None) for root, one in self._objects.items()
-            )
+            objects = tuple(one.somewhere(root, one.weight / requests) for root, one in self._objects.items())
             return SiteStatistics(None, None, self._fresh(-(-self._size_bytes // 32)), objects, *sizes)
         whole = self._base_known and self._unknown == 0.0
         if self._stride:
@@ -510,11 +534,12 @@ class SiteTally:
         objects = tuple(
             one.seen(root, one.weight / requests, self._size_bytes)
             if whole
-            else ReachedObject(root, one.weight / requests, None, None)
+            else one.somewhere(root, one.weight / requests)
             for root, one in self._objects.items()
         )
         return SiteStatistics(
             sectors_per_request=self._sectors / self._detailed,
+            words_per_request=self._words / self._detailed if self.is_atomic else None,
             bank_passes=self._passes / self._detailed,
             block_distinct_share=self._distinct / self._detailed,
             objects=objects,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.branch_profile.profile import arm_name
@@ -102,7 +102,7 @@ class Executor(Loops):
             if usual is not None:
                 arm = stmt.then if usual else stmt.otherwise
                 return mask if arm is None else self.execute(arm, mask)
-            return self._perhaps(stmt, self._probability(stmt, condition), condition.uniform, mask)
+            return self._perhaps(stmt, self._weighed_arms(stmt, condition), mask)
         self._note_arms(stmt, ProbabilitySource.STATIC)
         taken = int(np.count_nonzero(condition & mask.active))
         if taken == mask.lanes_active:
@@ -137,11 +137,10 @@ class Executor(Loops):
         if sources.get(stmt.region) in (None, ProbabilitySource.STATIC):
             sources[stmt.region] = source
 
-    def _perhaps(self, stmt: ir.If, chance: float | NDArray[np.float64], together: bool, mask: Mask) -> Mask:
+    def _perhaps(self, stmt: ir.If, condition: Chance, mask: Mask) -> Mask:
         """Runs both arms, each with its probability; afterwards only what both agree on is known."""
-        state = self.state
-        then_mask = state.masks.perhaps(mask, chance, together=together)
-        else_mask = state.masks.perhaps(mask, 1.0 - chance, together=together)
+        state, together = self.state, condition.uniform
+        then_mask, else_mask = self.arms(mask, condition)
         before = dict(state.environment)
         meeting = state.fork(together=together)
         then_out = self.execute(stmt.then, then_mask)
@@ -154,12 +153,13 @@ class Executor(Loops):
             return mask
         return state.masks.sum(then_out, else_out)
 
-    def _probability(self, stmt: ir.If, condition: Chance) -> float | NDArray[np.float64]:
-        """Probability of the then-arm; an arm that leaves the loop around it has a default of its own."""
+    def _weighed_arms(self, stmt: ir.If, condition: Chance) -> Chance:
+        """The chance of the then-arm; an arm that leaves the loop around it has a default of its own."""
         state = self.state
         leaves_then = self._ends_by_leaving(stmt.then)
         leaves_else = stmt.otherwise is not None and self._ends_by_leaving(stmt.otherwise)
         leaves_loop = leaves_then != leaves_else and state.calls[-1].loop_depth > 0
+        leaves_loop = leaves_loop and condition.typical is None
         frame = next((f for f in reversed(state.loops) if not f.is_switch), None)
         leaving = stmt.then if leaves_then else stmt.otherwise
         if leaves_loop and leaving is not None:
@@ -185,10 +185,13 @@ class Executor(Loops):
                 ),
                 "--profile FILE",
             )
-            return leave if leaves_then else 1.0 - leave
-        chance, source = self.probability(stmt.span, condition)
-        state.tallies.arm_sources[stmt.region] = source
-        return chance
+            return replace(condition, probability=leave if leaves_then else 1.0 - leave)
+        condition, source = self.weighed(stmt.span, condition)
+        if source is ProbabilitySource.STATIC:
+            self._note_arms(stmt, source)
+        else:
+            state.tallies.arm_sources[stmt.region] = source
+        return condition
 
     def _break(self, levels: int, mask: Mask) -> None:
         state = self.state

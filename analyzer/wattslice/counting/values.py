@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeGuard, cast
 
 import numpy as np
@@ -16,6 +17,8 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from wattslice import ir
+from wattslice.counting import bounds
+from wattslice.counting.bounds import Bounds
 from wattslice.ir.builtins import value_of, value_of_arrays
 from wattslice.ir.c_arithmetic import COMPARE, EXACT, converted, fold, wrapped
 
@@ -33,13 +36,17 @@ class Unknown(Struct, frozen=True, eq=False):
 
     The known part keeps coalescing visible: in `a[row_start + threadIdx.x]` only the base is unknown.
     `everywhere`: u is the same in all threads of the launch that come here for the same time; `stride`: it is
-    a multiple of this.
+    a multiple of this. `typical`: made of the lanes that run where data say which do, and of what is known:
+    u is 0 where those of `Masks.typical` run; then, where the chance that one runs was assumed. `bounds`:
+    between which numbers `u + delta` lies.
     """
 
     uniform: bool
     delta: Number | Lanes = 0
     everywhere: bool = False
     stride: int = 1
+    typical: frozenset[ir.Span] | None = None
+    bounds: Bounds | None = None
 
 
 class Pointer(Struct, frozen=True, eq=False):
@@ -53,12 +60,14 @@ class Chance(Struct, frozen=True, eq=False):
     """A truth value known only by its probability, for all lanes or per lane.
 
     `uniform`: all lanes of a warp decide alike; else each decides by itself, as its own data say. `values`:
-    the different ones of the lanes that one unknown was compared with; 0 where it is not so.
+    the different ones of the lanes that one unknown was compared with; 0 where it is not so. `typical`: 0 or
+    1 for each of the lanes that run in a typical warp, else as in `Unknown`.
     """
 
     probability: float | NDArray[np.float64]
     uniform: bool = False
     values: int = 0
+    typical: frozenset[ir.Span] | None = None
 
 
 class Record(Struct, frozen=True, eq=False):
@@ -75,7 +84,7 @@ UNIFORM = Unknown(uniform=True)
 
 _NUMBERS = (int, float)  # as constants: to build a union for every question takes longer than to answer it
 _NO_SCALARS = (Chance, Record, Pointer)
-_NOT_CONVERTED = (Pointer, Record, Unknown)
+_NOT_CONVERTED = (Pointer, Record)
 
 
 def scalar(value: Value) -> Scalar:
@@ -83,6 +92,16 @@ def scalar(value: Value) -> Scalar:
     if isinstance(value, np.ndarray):
         return value.astype(np.int64) if value.dtype.kind == "b" else value
     return VARYING if isinstance(value, _NO_SCALARS) else value
+
+
+def bounds_of(value: Value) -> Bounds | None:
+    """Between which numbers `value` lies; None where that is not known."""
+    value = scalar(value)
+    return value.bounds if isinstance(value, Unknown) else bounds.of_known(value)
+
+
+def _with_bounds(value: Value, found: Bounds | None) -> Value:
+    return replace(value, bounds=found) if isinstance(value, Unknown) and found != value.bounds else value
 
 
 def is_warp_uniform(value: Value) -> bool:
@@ -160,7 +179,7 @@ def select(active: NDArray[np.bool_], new: Value, old: Value) -> Value:
             return Pointer(new.root, scalar(select(active, new.offset, old.offset)))
         apart = not is_warp_uniform(active)  # lanes of one warp in two objects
         return Pointer(None, VARYING if apart else scalar(select(active, new.offset, old.offset)))
-    return VARYING
+    return _with_bounds(VARYING, bounds.around(bounds_of(new), bounds_of(old)))
 
 
 def join(a: Value, b: Value, *, together: bool) -> Value:
@@ -176,12 +195,11 @@ def join(a: Value, b: Value, *, together: bool) -> Value:
             return Pointer(None, VARYING)
         offset = scalar(join(a.offset, b.offset, together=together))
         return Pointer(a.root if a.root == b.root else None, offset)
-    if not together:
-        return VARYING
-    delta_a, delta_b = _lane_part(a), _lane_part(b)
+    found = VARYING
+    delta_a, delta_b = (_lane_part(a), _lane_part(b)) if together else (None, None)
     if delta_a is not None and delta_b is not None and is_warp_uniform(delta_a - delta_b):
-        return Unknown(uniform=True, delta=delta_a)
-    return VARYING
+        found = Unknown(uniform=True, delta=delta_a)
+    return _with_bounds(found, bounds.around(bounds_of(a), bounds_of(b)))
 
 
 def _lane_part(value: Value) -> Number | Lanes | None:
@@ -267,6 +285,23 @@ def _unknown_binary(op: ir.BinaryOp, a: Scalar, b: Scalar) -> Scalar | Chance:
     return UNIFORM if both else VARYING
 
 
+def typically(
+    function: Callable[..., Value], *values: Value, guessed: frozenset[ir.Span] = frozenset()
+) -> Unknown | None:
+    """What `function` makes of numbers in a typical warp; None where that leaves one of them unknown."""
+    parts = list[Number | Lanes]()
+    for value in values:
+        part = value
+        if isinstance(value, Unknown) and value.typical is not None:
+            part, guessed = value.delta, guessed | value.typical
+        part = scalar(part)
+        if isinstance(part, Unknown):
+            return None
+        parts.append(part)
+    found = scalar(function(*parts))
+    return found if isinstance(found, Unknown) else Unknown(uniform=True, delta=found, typical=guessed)
+
+
 def _unknown_comparison(op: ir.BinaryOp, a: Scalar, b: Scalar, *, together: bool) -> Chance:
     """One half; but what all lanes share equals at most one of the values in which they differ."""
     part_a, part_b = _lane_part(a), _lane_part(b)
@@ -297,19 +332,43 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> Value:
     if type(left) is int and type(right) is int:  # mostly
         result = fold(op, left, right, type_)
         return VARYING if result is None else result
+    if op is ir.BinaryOp.AND and isinstance(left, Pointer) and isinstance(right, int):
+        return _bits_of_address(left, right)
     a, b = scalar(left), scalar(right)
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         if op is ir.BinaryOp.COMMA:
             return right
+        found = typically(partial(binary, op, type_=type_), a, b)
+        if found is not None:
+            return found
+        around = bounds.of_operation(op, bounds_of(a), bounds_of(b), type_)
         if op is ir.BinaryOp.AND:  # x & 0 and the masks of power-of-two wrapping
-            return UNIFORM if is_warp_uniform(a) and is_warp_uniform(b) else VARYING
-        return _unknown_binary(op, a, b)
+            return _with_bounds(UNIFORM if is_warp_uniform(a) and is_warp_uniform(b) else VARYING, around)
+        return _with_bounds(_unknown_binary(op, a, b), around)
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return _lanes(op, a, b, type_)
     if type_.is_integral and (isinstance(a, float) or isinstance(b, float)):
         type_ = ir.FLOAT64  # a counter that is stepped without its type
     result = fold(op, a, b, type_)
     return VARYING if result is None else result
+
+
+ALIGNMENT = 256
+"""Objects in memory are taken to lie at multiples of this, as those that cudaMalloc makes do."""
+
+
+def _bits_of_address(pointer: Pointer, mask: int) -> Value:
+    """`address & mask`: what lies below a multiple of a power of two, or that multiple."""
+    low = mask & ALIGNMENT - 1
+    if pointer.root is None or isinstance(pointer.offset, Unknown):
+        return VARYING
+    if mask == low:
+        return binary(ir.BinaryOp.AND, pointer.offset, low, ir.INT64)
+    if mask | ALIGNMENT - 1 in (-1, (1 << 64) - 1):
+        return Pointer(
+            pointer.root, scalar(binary(ir.BinaryOp.AND, pointer.offset, low - ALIGNMENT, ir.INT64))
+        )
+    return VARYING
 
 
 def _lanes(op: ir.BinaryOp, a: Number | Lanes, b: Number | Lanes, type_: ir.Type) -> Scalar:
@@ -455,11 +514,19 @@ def truth(value: Value) -> bool | NDArray[np.bool_] | Chance:
         return value
     if isinstance(value, Pointer):
         return True
-    return Chance(0.5, is_warp_uniform(value))
+    if is_warp_uniform(value):
+        return Chance(0.5, uniform=True)
+    if isinstance(value, Unknown) and value.typical is not None and isinstance(value.delta, np.ndarray):
+        return Chance((value.delta != 0).astype(np.float64), typical=value.typical)
+    return Chance(0.5)
 
 
 def convert(value: Value, type_: ir.Type) -> Value:
     """`value` converted to `type_` as C does."""
+    if isinstance(value, Unknown) and value.typical is not None and type_.is_integral:
+        return typically(partial(convert, type_=type_), value) or value
+    if isinstance(value, Unknown):
+        return _with_bounds(value, bounds.within(value.bounds, type_))
     if isinstance(value, _NOT_CONVERTED):
         return value
     if isinstance(value, Chance):
@@ -530,7 +597,18 @@ def apply(semantics: ir.Semantics, arguments: Sequence[Value], bits: int, name: 
     numbers = [scalar(argument) for argument in arguments]
     known = [number for number in numbers if not isinstance(number, Unknown)]
     if len(known) < len(numbers):
-        return UNIFORM if all(map(is_warp_uniform, numbers)) else VARYING
+
+        def of_parts(*parts: Number | Lanes) -> Value:
+            return apply(semantics, parts, bits, name)
+
+        found = typically(of_parts, *numbers)
+        if found is not None:
+            return found
+        whole = UNIFORM if all(map(is_warp_uniform, numbers)) else VARYING
+        if semantics is ir.Semantics.MIN or semantics is ir.Semantics.MAX:
+            least = semantics is ir.Semantics.MIN
+            return _with_bounds(whole, bounds.of_extreme([*map(bounds_of, numbers)], least=least))
+        return whole
     if semantics in _REAL:
         return _real(_REAL[semantics], known)
     if semantics is ir.Semantics.COMPUTED or semantics is ir.Semantics.MUL24:

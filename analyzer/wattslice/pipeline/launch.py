@@ -29,6 +29,7 @@ from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.findings.quoting import Quoter
 from wattslice.findings.rules import advise
 from wattslice.ir import Diagnostic, Kernel, MemorySpace, Severity
+from wattslice.ir.accesses import MemoryAccess
 from wattslice.launches.data import data_of
 from wattslice.launches.launch import Assumption, KernelLaunch
 from wattslice.power.answer import PowerAnswer, worth_notes
@@ -43,7 +44,7 @@ from wattslice.roofline.machines import machines_of
 from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import slice_kernel
 from wattslice.workload.launch_work import LaunchWork, Residency, launch_work, residency
-from wattslice.workload.traffic import Traffic, array_bytes
+from wattslice.workload.traffic import FEW_BYTES, Traffic, array_bytes
 from wattslice_models.access_power import access_power_factors
 from wattslice_models.execution_time import Resource
 from wattslice_models.gpu import Gpu
@@ -215,8 +216,8 @@ def _assumptions(launch: KernelLaunch, profile: ExecutionProfile, moved: Traffic
             "PW016",
             access.span.line,
             f"address in {access.root.name if access.root else 'memory'} depends on data: "
-            f"each lane of a warp taken to touch a {_OWN.get(access.space, 'sector')} of its own"
-            + _at_random(array_bytes(launch, access, profile.sites[access.site])),
+            "each lane of a warp taken to "
+            + _at_random(access, array_bytes(launch, access, profile.sites[access.site])),
             "",
             "" if access.span.file == own_file else access.span.file,
         )
@@ -226,8 +227,11 @@ def _assumptions(launch: KernelLaunch, profile: ExecutionProfile, moved: Traffic
     return tuple(sorted(dict.fromkeys(found), key=lambda entry: (entry.line, entry.rule)))
 
 
-def _at_random(size_bytes: int | None) -> str:
-    return "" if size_bytes is None else f", anywhere in its {size_bytes} bytes"
+def _at_random(access: MemoryAccess, size_bytes: int | None) -> str:
+    if size_bytes is not None and size_bytes < FEW_BYTES:
+        return f"be anywhere in {size_bytes} bytes"
+    found = f"touch a {_OWN.get(access.space, 'sector')} of its own"
+    return found if size_bytes is None else f"{found}, anywhere in its {size_bytes} bytes"
 
 
 def _bytes(features: tuple[SliceFeatures, ...]) -> float | None:

@@ -276,7 +276,7 @@ def traffic(
             if access.atomic is None:
                 own = made.per_warp * shared_passes(statistics, made)
                 if statistics.bank_passes is None and follows_data(access.addresses, loaded):
-                    own *= _passes_at_random(*_drawn(access, made), joins_lanes=True)
+                    own *= _passes_at_random(*_drawn(access, statistics, made), joins_lanes=True)
             else:
                 own = made.per_warp * _atomic_passes(access, access.atomic, statistics, made)
             by_access.append(AccessTraffic(access, 0.0, 0.0, 0.0, own))
@@ -294,7 +294,8 @@ def traffic(
             continue
         if statistics.sectors_per_request is None:
             gathered.append(access)
-        requested = made.per_warp * request_sectors(access, statistics, made) * SECTOR_BYTES
+        led_into = array_bytes(launch, access, statistics)
+        requested = made.per_warp * request_sectors(access, statistics, made, led_into) * SECTOR_BYTES
         if access.space is MemorySpace.LOCAL:
             l1_passes += requested / PASS_BYTES
             local.setdefault(access.root, []).append((access, requested))
@@ -309,7 +310,7 @@ def traffic(
             root = _object_of(access, own.root, arrays)
             entry = table.setdefault(root, _Object(root, is_kept=is_kept))
             amounts = own.share * requested, own.share * distinct
-            whole = _whole_array(access, root, extents)
+            whole = _whole_array(access, root, extents, own)
             entry.add(access, *amounts, own, statistics.block, whole, made.passes, share)
             if access.atomic is not None:
                 number = own.share * made.per_warp * _atomic_requests(access, access.atomic, statistics, made)
@@ -495,21 +496,38 @@ def _object_of(
 
 def array_bytes(launch: KernelLaunch, access: MemoryAccess, statistics: SiteStatistics) -> int | None:
     """Size of the array that an access goes to; None when unknown, or of several."""
-    root = None if statistics.only is None else statistics.only.root
-    whole = _whole_array(access, _object_of(access, root, launch.same_arrays), launch.extents)
-    return None if whole is None else whole.high[0]
+    own = statistics.only
+    root = _object_of(access, None if own is None else own.root, launch.same_arrays)
+    whole = _whole_array(access, root, launch.extents, own)
+    return None if whole is None else round(whole.bytes)
 
 
 def _whole_array(
-    access: MemoryAccess, root: ir.Root | None, extents: Mapping[ir.Root, int | None]
+    access: MemoryAccess,
+    root: ir.Root | None,
+    extents: Mapping[ir.Root, int | None],
+    own: ReachedObject | None,
 ) -> Reach | None:
-    """All of an object whose size is known: a global variable's, or what the host code allocated."""
+    """All of an object whose size is known: a global variable's, or what the host code allocated. Less where
+    the index has bounds.
+    """
     if root is None or access.space is not MemorySpace.GLOBAL:
         return None
     size_bytes = extents.get(root)
     if isinstance(root, Variable) and root.type.kind is TypeKind.ARRAY:
         size_bytes = root.type.size_bytes
-    return Reach((0,), (size_bytes,)) if size_bytes else None
+    whole = Reach((0,), (size_bytes,)) if size_bytes else None
+    return _bounded(whole, own)
+
+
+def _bounded(whole: Reach | None, own: ReachedObject | None) -> Reach | None:
+    """The part of a `whole` object that data may lead to, as far as the bounds of its index say."""
+    if own is None or own.within is None:
+        return whole
+    if whole is None:
+        return own.within
+    low, high = max(whole.low[0], own.within.low[0]), min(whole.high[0], own.within.high[0])
+    return Reach((low,), (high,)) if low < high else whole
 
 
 def _missing(tables: Iterable[dict[ir.Root | None, _Object]], l2_bytes: float | None) -> float:
@@ -632,10 +650,11 @@ _JOINED_BY_WARP = frozenset(
 _EXCHANGES = frozenset({AtomicOp.EXCHANGE, AtomicOp.CAS})
 
 
-def _drawn(access: MemoryAccess, made: RequestCount) -> tuple[int, int]:
+def _drawn(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> tuple[int, int]:
     """Lanes of one request to shared memory, and words of the array that it goes to, if data lead there."""
     size_bytes = access.root.type.size_bytes if access.root is not None else 0
-    words = size_bytes // BANK_BYTES or BANKS * WARP_SIZE
+    whole = _bounded(Reach((0,), (size_bytes,)) if size_bytes else None, statistics.only)
+    words = BANKS * WARP_SIZE if whole is None else math.ceil(whole.bytes / BANK_BYTES)
     return max(1, round(WARP_SIZE * made.per_thread / made.per_warp)), max(1, words)
 
 
@@ -666,7 +685,7 @@ def _atomic_passes(
     chips serve them one by one). Other types are a loop of LDS and ATOMS.CAST, once for each lane on a word.
     """
     if statistics.queued is None or statistics.bank_passes is None:
-        drawn = _drawn(access, made)
+        drawn = _drawn(access, statistics, made)
         joined = _passes_at_random(*drawn, joins_lanes=True)
         alone = together = _passes_at_random(*drawn, joins_lanes=False)
     else:
@@ -682,10 +701,12 @@ def _atomic_passes(
     return joined if by_one and atomic.op is AtomicOp.ADD else together
 
 
-def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: RequestCount) -> float:
-    """Sectors of one request. Where addresses depend on data each of its lanes has its own (an upper bound);
-    an unknown texture fetch is taken to be as local as its cache wants it. Of local memory a sector holds one
-    word of eight lanes.
+def request_sectors(
+    access: MemoryAccess, statistics: SiteStatistics, made: RequestCount, led_into: int | None
+) -> float:
+    """Sectors of one request. Where addresses depend on data each of its lanes has its own (an upper bound),
+    or one at random of the array of so many bytes that they are `led_into`; an unknown texture fetch is taken
+    to be as local as its cache wants it. Of local memory a sector holds one word of eight lanes.
     """
     lanes = WARP_SIZE * made.per_thread / made.per_warp
     if statistics.sectors_per_request is not None:
@@ -697,7 +718,13 @@ def request_sectors(access: MemoryAccess, statistics: SiteStatistics, made: Requ
         size_bytes = access.root.type.size_bytes if access.root is not None else 0
         elements = max(1.0, size_bytes / (BANK_BYTES * words)) if size_bytes else lanes
         return words * min(lanes, WARP_SIZE * BANK_BYTES / SECTOR_BYTES * elements)
-    return lanes
+    if led_into is None or led_into >= FEW_BYTES:
+        return lanes
+    return _distinct(lanes, math.ceil(led_into / SECTOR_BYTES))
+
+
+FEW_BYTES = 512 * SECTOR_BYTES
+"""Of less the lanes of a warp share some sectors, where data lead; of more 31 of 32 have one of their own."""
 
 
 CONSTANT_CACHE_BYTES = 2048
@@ -720,8 +747,10 @@ class _Constants(Struct):
         addresses, lines = statistics.bank_passes, statistics.sectors_per_request
         if addresses is None or lines is None:  # as of data at random
             lanes = WARP_SIZE * made.per_thread / made.per_warp
-            addresses = _distinct(lanes, self.size_bytes / max(1, statistics.request_bytes))
-            lines = _distinct(lanes, self.size_bytes / CONSTANT_LINE_BYTES)
+            whole = _bounded(Reach((0,), (self.size_bytes,)) if self.size_bytes else None, statistics.only)
+            size_bytes = 0.0 if whole is None else whole.bytes
+            addresses = _distinct(lanes, size_bytes / max(1, statistics.request_bytes))
+            lines = _distinct(lanes, size_bytes / CONSTANT_LINE_BYTES)
         elif addresses > 1.0 and statistics.launch_reach is not None:
             self.reach = _around(self.reach, statistics.launch_reach)
         own = made.per_warp * addresses
@@ -776,14 +805,14 @@ def _atomic_requests(
     compiler adds up in the warp first (by the SASS of nvcc 13).
     """
     lanes = WARP_SIZE * made.per_thread / made.per_warp
-    if statistics.sectors_per_request is None or statistics.block_reach is None:
+    if statistics.sectors_per_request is None or statistics.words_per_request is None:
         return lanes
-    size_bytes = max(1, statistics.request_bytes)
-    words = min(statistics.sectors_per_request * SECTOR_BYTES, statistics.block_reach.bytes) / size_bytes
     is_word = atomic.type.kind in (TypeKind.INT, TypeKind.BOOL) and atomic.type.size_bytes == BANK_BYTES
-    if words <= 1.0 and is_word and atomic.op in _JOINED_BY_WARP:
+    reach = statistics.block_reach
+    is_one = reach is not None and reach.bytes <= max(1, statistics.request_bytes)
+    if is_one and is_word and atomic.op in _JOINED_BY_WARP:
         return 1.0
-    return statistics.sectors_per_request * max(1.0, lanes / max(1.0, words))
+    return statistics.sectors_per_request * max(1.0, lanes / statistics.words_per_request)
 
 
 def _number_of(runs: list[tuple[int, int]]) -> int:

@@ -455,6 +455,7 @@ def _factor(index: Expr) -> int:
 
 _NAMESPACE = "cooperative_groups::"
 _TILE = regex(r"thread_block_tile<(\d+)")
+_LANES = "lanes"
 _MAKER_WORDS = """
     this_thread_block this_thread this_grid this_multi_grid this_cluster coalesced_threads tiled_partition
     binary_partition labeled_partition
@@ -512,7 +513,8 @@ def group_call(body: Body, node: Node, name: str, arguments: list[Node], span: S
     """A function or member of cooperative groups; None when the call is none of those."""
     type_ = body.type(node)
     if name in _MAKERS and (type_.name.startswith(_NAMESPACE) or "group" in type_.name):
-        return ir.Construct((), (), type_, span)
+        lanes = _lanes_of_new(body, name, arguments, span)
+        return ir.Construct((lanes,), (_LANES,), type_, span) if lanes else ir.Construct((), (), type_, span)
     group = _group_name(body, node, arguments)
     if not group.startswith(_NAMESPACE):
         return None
@@ -525,12 +527,47 @@ def group_call(body: Body, node: Node, name: str, arguments: list[Node], span: S
         counted = _exchanges(name, group, values)
         functions = [n for n in (body.type(a).name for a in arguments) if n.startswith(_NAMESPACE)]
         detail = " ".join(dict.fromkeys((group, *functions))).replace(_NAMESPACE, "")
-        return Intrinsic(name, values, counted, Semantics.OPAQUE, False, type_, span, detail)
+        lanes, semantics = _lanes_of(body, node, group, span), Semantics.OPAQUE
+        if name == "shfl" and lanes is not None and _constant(values[1]) == 0:  # what the first of them has
+            first = _free("__ffs", Semantics.FFS, ir.INT32, span, lanes)
+            lane = _free(name, Semantics.ADD, ir.INT32, span, first, ir.Constant(-1, ir.INT32, span))
+            values, semantics = (values[0], lane), Semantics.BROADCAST
+        return Intrinsic(name, values, counted, semantics, False, type_, span, detail)
     kind = _VECTORS.get(name)
     if kind is not None:
         parts = tuple(ir.Builtin(kind, axis, UINT32, span) for axis in range(3))
         return ir.Construct(parts, DIM3_AXES, type_, span)
-    return _number(group.removeprefix(_NAMESPACE), name, type_, span)
+    lanes = _lanes_of(body, node, group, span)
+    if lanes is None or name not in ("thread_rank", "size", "num_threads"):
+        return _number(group.removeprefix(_NAMESPACE), name, type_, span)
+    if name == "thread_rank":  # those below: the remainder by the bit of this lane
+        own = _free("lanemask_eq", Semantics.OPAQUE, UINT32, span)
+        lanes = _free(name, Semantics.MOD, UINT32, span, lanes, own)
+    return _free("__popc", Semantics.POPC, type_, span, lanes)
+
+
+def _lanes_of_new(body: Body, name: str, arguments: list[Node], span: Span) -> Expr | None:
+    """The lanes of a group of those that run, as bits: all of them, or those with one label."""
+    if name == "coalesced_threads":
+        return _free("__activemask", Semantics.OPAQUE, UINT32, span)
+    if name in ("labeled_partition", "binary_partition") and len(arguments) == 2:
+        running = _free("__activemask", Semantics.OPAQUE, UINT32, span)
+        return _free("__match_any_sync", Semantics.OPAQUE, UINT32, span, running, body.expr(arguments[1]))
+    return None
+
+
+def _lanes_of(body: Body, node: Node, group: str, span: Span) -> Expr | None:
+    """The lanes of such a group whose member is called."""
+    called = node.children[0] if node.children else None
+    groups = [] if called is None else [child for child in called.children if child.kind >= 100]
+    if not group.endswith("coalesced_group") or len(groups) != 1:
+        return None
+    return ir.Extract(body.expr(groups[0]), _LANES, UINT32, span)
+
+
+def _constant(expr: Expr) -> int | float | None:
+    expr = ir.strip_casts(expr)
+    return expr.value if isinstance(expr, ir.Constant) else None
 
 
 def _exchanges(name: str, group: str, values: Sequence[Expr]) -> tuple[ir.OperationCount, ...]:

@@ -331,6 +331,11 @@ def _exchange(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
         for operand in instruction.operands[1:]
         if isinstance(operand, Register)
     ]
+    if instruction.opcode == "vote":  # as CUDA has them: the mask before what is asked
+        (mode,) = {"all", "any", "uni", "ballot"}.intersection(instruction.modifiers)
+        asked, *named = instruction.operands[1:3]
+        mask = body.value(named[0], ir.UINT32, span) if named else ir.Constant(-1, ir.UINT32, span)
+        name, values = f"__{mode}_sync", [mask, body.value(asked, ir.BOOL, span)]
     if isinstance(first, Register):
         declared = body.registers.declared_type(first.name)
         type_ = values[0].type if instruction.opcode == "shfl" and values else declared
