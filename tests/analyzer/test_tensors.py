@@ -82,6 +82,13 @@ def test_a_size_is_a_named_assumption():
         ("torch::empty({1, 700}).squeeze(0).size(0)", [], 3),
         ("torch::empty({300, 2, 3}).permute({1, 2, 0}).contiguous().view({-1, 4}).size(0)", [], 2),
         ("torch::zeros({6, 1024}).view({-1, 512}).size(0) * 100", [], 5),
+        ("x.transpose(-1, -2).size(0)", ["x.dim=2", "x.size1=300"], 2),
+        ("torch::empty({3, 5, 700}).transpose(-1, 0).size(0)", [], 3),
+        ("x.stride(0) * x.size(0)", ["x.size0=100", "x.size1=10", "x.dim=2"], 4),
+        ("torch::empty({2, 300, 4}).stride(-3)", [], 5),
+        ("x.numel() + x.size(2)", ["x.numel=300", "x.size2=300"], 3),
+        ("x.numel() + x.size(0)", ["x.size0=300", "x.dim=1"], 3),
+        ("x.numel() + x.size(-1)", ["x.size0=300", "x.size_1=2", "x.dim=2"], 3),
     ],
 )
 def test_sizes_that_are_set(body, set_, grid):
@@ -343,3 +350,77 @@ def test_rows_of_accessors_whose_sizes_nobody_tells_are_contiguous(prefix, launc
     every = ["x.size0", "x.size1", "y.size0", "y.size1", "z.size0", "z.size1", "z.size2"]
     (kernel,) = analysed(_COLUMNS.replace("PREFIX", prefix) + launched, set=[f"{name}=512" for name in every])
     assert not [entry for entry in kernel.assumptions if entry.rule == "PW010"]
+
+
+_PRODUCT = """
+__global__ void each(const float *x, float *y, int64_t n, int64_t s) {
+    int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+    if (i < n) for (int64_t j = 0; j < s; j++) y[i] += x[j];
+}
+void run(torch::Tensor x, torch::Tensor v) {
+    CHECKS
+    auto n = x.numel(), s = LENGTH;
+    each<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), x.data_ptr<float>(), n, s);
+}
+"""
+
+
+def _product(length, checks="", **settings):
+    return analysed(_PRODUCT.replace("CHECKS", checks).replace("LENGTH", length), **settings)
+
+
+@pytest.mark.parametrize(
+    ("length", "grid", "trips"),
+    [
+        ("x.size(1)", 4096, 1024),  # 1024 x 1024
+        ("x.size(-1)", 4096, 1024),
+        ("x.numel() / x.size(-1)", 4096, 1024),
+        ("x.numel() / x.size(0)", 4096, 1024),
+        ("x.sizes()[1]", 4096, 1024),
+        ("x.view({x.size(0), -1}).size(1)", 4096, 1024),
+        ("x.reshape({-1, x.size(-1)}).size(0)", 4096, 1024),
+        ("x.stride(0)", 4096, 1024),
+    ],
+)
+def test_elements_are_the_product_of_the_sizes_that_are_named(length, grid, trips):
+    (kernel,) = _product(length)
+    assert (kernel.launch.grid, kernel.launch.source) == ((grid, 1, 1), LaunchSource.ASSUMED)
+    assert [loop.trip_count for loop in kernel.loops] == [trips]
+    assert "x.dim assumed 2" in " ".join(told.message for told in kernel.assumptions)
+    assert "--set x.dim=VALUE" in {told.fix for told in kernel.assumptions}
+
+
+_FLAT = """
+__global__ void flat(torch::PackedTensorAccessor32<float, 3> x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[0][0][i] = 1;
+}
+void run(torch::Tensor x) {
+    auto n = x.numel();
+    flat<<<(n + 255) / 256, 256>>>(x.packed_accessor32<float, 3>(), n);
+}
+"""
+
+
+def test_dimensions_that_an_accessor_states_are_not_assumed():
+    (kernel,) = analysed(_FLAT, set=["x.size0=2", "x.size1=6"])
+    assert kernel.launch.grid == (768, 1, 1)  # 2 x 6 x 16384, which fills the GPU
+    assert {told.fix for told in kernel.assumptions} == {"--set x.size2=VALUE"}
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("x.transpose(0, 1).stride(0)", "of what transpose() made"),
+        ("x.view({x.size(0), 512, -1}).size(2)", "of more elements than the tensor has"),
+    ],
+)
+def test_sizes_and_strides_that_nobody_can_tell(body, why):
+    (kernel,) = analysed(SCALE.replace("BODY", body), set=["x.dim=2", "x.size0=4", "x.size1=4"])
+    assert why in " ".join(told.message for told in kernel.assumptions)
+
+
+def test_what_is_made_contiguous_has_the_strides_of_its_sizes():
+    (kernel,) = _product("x.t().contiguous().stride(0)", set=["x.size0=256", "x.size1=64", "x.dim=2"])
+    assert [loop.trip_count for loop in kernel.loops] == [256]
+    assert kernel.assumptions == ()

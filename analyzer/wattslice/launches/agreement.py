@@ -47,25 +47,35 @@ def agreed_sizes(instances: Iterable[LaunchInstance], kernels: Iterable[ir.Kerne
     return {**walked, **checked}
 
 
+def counterparts(
+    instances: Sequence[LaunchInstance], again: Sequence[LaunchInstance]
+) -> list[LaunchInstance | None]:
+    """For each of `instances` the same launch of the reading `again`, reached on the same way; None: none."""
+    places: dict[_Reached, list[LaunchInstance]] = {}
+    for instance in again:
+        places.setdefault((instance.node, instance.path), []).append(instance)
+    numbers: dict[_Reached, int] = {}
+    found: list[LaunchInstance | None] = []
+    for instance in instances:
+        place = (instance.node, instance.path)
+        number = numbers[place] = numbers.get(place, -1) + 1
+        same = places.get(place, ())
+        found.append(same[number] if number < len(same) else None)
+    return found
+
+
 def with_assumed_arguments(
     instances: Sequence[LaunchInstance], again: Sequence[LaunchInstance]
 ) -> tuple[LaunchInstance, ...]:
     """`instances`, each with what the reading `again`, with values assumed for variables, knows of arguments
     that it does not know itself.
     """
-    places: dict[_Reached, list[LaunchInstance]] = {}
-    for instance in again:
-        places.setdefault((instance.node, instance.path), []).append(instance)
-    numbers: dict[_Reached, int] = {}
-    found: list[LaunchInstance] = []
-    for instance in instances:
-        place = (instance.node, instance.path)
-        number = numbers[place] = numbers.get(place, -1) + 1
-        same = places.get(place, ())
-        if number < len(same) and any(isinstance(argument, Unknown) for argument in instance.arguments):
-            instance = replace(instance, assumed_arguments=same[number].arguments)
-        found.append(instance)
-    return tuple(found)
+    return tuple(
+        instance
+        if same is None or not any(isinstance(argument, Unknown) for argument in instance.arguments)
+        else replace(instance, assumed_arguments=same.arguments)
+        for instance, same in zip(instances, counterparts(instances, again), strict=True)
+    )
 
 
 def number_of(instance: LaunchInstance, index: int, parameter: ir.Variable) -> int | float | None:

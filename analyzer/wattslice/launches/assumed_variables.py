@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.launches.agreement import with_assumed_arguments
+from wattslice.launches.agreement import counterparts, with_assumed_arguments
 from wattslice.launches.instances import (
     AssumedVariable,
     LaunchInstance,
@@ -35,7 +35,7 @@ LARGE_SIZE = 1 << 16
 LARGEST_SIZE = 1 << 22
 MOST_THREADS = 1 << 30
 """Of a launch whose sizes nobody gives: an array of as many numbers fills a good part of a GPU's memory."""
-_ROUNDS = 4
+_ROUNDS = 8
 _MAX_CHANGES = 6
 _STEADY = 0.1
 """Grids grow steadily where two factors of 4 make as many blocks of each, but for this share."""
@@ -89,31 +89,41 @@ def _with_sizes(
     agree: Agreeing,
 ) -> tuple[LaunchInstance, ...]:
     """`instances`, with values for the sizes of tensors that their arguments need, one in all launches."""
-    wanted = _wanted(instances)
-    lacking = {name: _size(name, wanted, values) for name in wanted}
-    told = {name: value for name, value in agree(instances).items() if name in lacking}
-    sizes = {**lacking, **told, **{name: value for name, value in values.items() if name in lacking}}
-    again = read({**values, **sizes}) if lacking.keys() - values.keys() else latest
-    places: dict[_Place, list[LaunchInstance]] = {}
-    for instance in again:
-        places.setdefault(_place(instance), []).append(instance)
-    numbers: dict[_Place, int] = {}
-    found: list[LaunchInstance] = []
-    for instance in instances:
-        number = numbers[_place(instance)] = numbers.get(_place(instance), -1) + 1
-        same = places.get(_place(instance), ())
-        why = {str(one.variable): one.reason for one in _sizes_lacking(instance)}
-        if why and number < len(same) and _has_its_geometry(same[number], instance):
-            pairs = zip(instance.arguments, same[number].arguments, strict=True)
-            arguments = tuple(new if _lacks_size(old) else old for old, new in pairs)
-            assumed = tuple(AssumedVariable(name, sizes[name], why[name]) for name in sorted(why))
-            instance = replace(instance, arguments=arguments, assumed_sizes=assumed)
-        found.append(instance)
+    told = {**agree(instances), **values}
+    found, again = list(instances), latest
+    lacking = [dict[str, Unknown]() for _ in instances]
+    sizes: dict[str, int | float] = {}
+    for _ in range(_ROUNDS):  # a product of sizes lacks one after the other
+        for whys, instance in zip(lacking, found, strict=True):
+            whys.update({str(one.variable): one for one in _sizes_lacking(instance)})
+        wanted = {name: one for whys in lacking for name, one in whys.items()}
+        if wanted.keys() <= sizes.keys():
+            break
+        fresh = {name: told.get(name, _size(one, wanted, values)) for name, one in wanted.items()}
+        sizes = {**fresh, **sizes}
+        again = read({**values, **sizes}) if sizes.keys() - values.keys() else latest
+        pairs = zip(found, counterparts(found, again), lacking, strict=True)
+        found = [_with_sizes_of(new, old, sizes, why) for old, new, why in pairs]
     return with_assumed_arguments(found, again) if values or sizes else tuple(found)
 
 
-def _wanted(instances: Sequence[LaunchInstance]) -> set[str]:
-    return {str(why.variable) for instance in instances for why in _sizes_lacking(instance)}
+def _with_sizes_of(
+    new: LaunchInstance | None,
+    old: LaunchInstance,
+    sizes: Mapping[str, int | float],
+    lacking: Mapping[str, Unknown],
+) -> LaunchInstance:
+    """`old`, with the arguments that lacked sizes of tensors as they are in `new`."""
+    if not lacking or new is None or not _has_its_geometry(new, old):
+        return old
+    pairs = zip(old.arguments, new.arguments, strict=True)
+    arguments = tuple(now if _lacks_size(before) else before for before, now in pairs)
+    assumed = tuple(AssumedVariable(name, sizes[name], lacking[name].reason) for name in sorted(lacking))
+    return replace(old, arguments=arguments, assumed_sizes=assumed)
+
+
+def _wanted(instances: Sequence[LaunchInstance]) -> dict[str, Unknown]:
+    return {str(why.variable): why for instance in instances for why in _sizes_lacking(instance)}
 
 
 def _fewer(
@@ -126,7 +136,7 @@ def _fewer(
         if first not in values or first in agreed:
             continue
         tensor = first.removesuffix("0")
-        sizes = {name: _size(name, wanted, values) for name in wanted if name.startswith(tensor)}
+        sizes = {name: _size(why, wanted, values) for name, why in wanted.items() if name.startswith(tensor)}
         sizes |= {name: value for name, value in values.items() if name.startswith(tensor)}
         number = int(values[first])
         while number > SMALL_SIZE and math.prod({**sizes, first: number}.values()) > MOST_THREADS:
@@ -136,8 +146,11 @@ def _fewer(
     return found
 
 
-def _size(name: str, wanted: Collection[str], values: Mapping[str, int | float]) -> int:
+def _size(why: Unknown, wanted: Collection[str], values: Mapping[str, int | float]) -> int | float:
     """The value assumed for a size of a tensor: few channels of images; no more than memory holds."""
+    if why.likely is not None:  # of its number of dimensions
+        return why.likely
+    name = str(why.variable)
     size = SMALL_SIZE if is_channels(name, {*wanted, *values}) else ASSUMED_SIZE
     tensor = f"{name.rpartition('.')[0]}.size"
     others = math.prod(value for other, value in values.items() if other.startswith(tensor))

@@ -1,9 +1,12 @@
 """Sizes of tensors in the host code of PyTorch extensions.
 
-Whoever calls an extension gives the tensors, so that their sizes are named: `x.size0`, `x.size1`, ...,
-`x.size_1` for `x.size(-1)`, `x.numel`. Such a name is a variable like any other: assumed where a launch
-depends on it, the same in all launches, and settled by `--set x.size0=VALUE`. What is made of a tensor keeps
-its names; a tensor of given sizes has these.
+Whoever calls an extension gives the tensors, so that their sizes are named: `x.size0`, `x.size1`, ... Such a
+name is a variable like any other: assumed where a launch depends on it, the same in all launches, and settled
+by `--set x.size0=VALUE`. What is made of a tensor keeps its names; a tensor of given sizes has these.
+
+`x.numel()` is the product of the sizes, `x.size(-1)` the last of them, where the number of dimensions is
+known: from an accessor, or from a check. Else that is `x.dim`, assumed to be as many as sizes are asked for.
+A tensor of which no size is asked for has `x.numel`, and `x.size(-1)` is `x.size_1` without `x.dim`.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ _DIMENSIONS = -1
 """Where a shape holds its number of dimensions; sizes are at 0, 1, ..."""
 _LOST = -2
 """Where a shape holds why none of its sizes is known."""
+_STRIDED = -3
+"""Where a shape holds why its strides do not follow from its sizes."""
 _MOST_DIMENSIONS = 16
 _BY_CALLER = "given by whoever calls the extension"
 _ACCESSOR = "GenericPackedTensorAccessor<"
@@ -55,29 +60,53 @@ def _made(shape: Storage) -> Record:
     return Record({0: Pointer(shape, 0)})
 
 
-def _named(memory: Memory, shape: Storage, what: str) -> Value:
+def _named(memory: Memory, shape: Storage, what: str, likely: int | None = None) -> Value:
     name = f"{shape.name}.{what}"
     if (lost := shape.cells.get(_LOST)) is not None:
         return lost
     known = memory.pin(name)
-    return Unknown(_BY_CALLER, name) if known is None else int(known)
+    return Unknown(_BY_CALLER, name, likely=likely) if known is None else int(known)
+
+
+def _count(memory: Memory, shape: Storage) -> Value:
+    """The number of dimensions; where nothing states it, likely as many as sizes are asked of, but two."""
+    if (known := shape.cells.get(_DIMENSIONS)) is not None:
+        return known
+    stated = memory.sizes_asked.ranks.get(shape.name, set[int]())
+    if len(stated) == 1 and _LOST not in shape.cells:
+        return next(iter(stated))
+    asked = {*memory.sizes_asked.sizes.get(shape.name, ()), *(rank - 1 for rank in stated)}
+    first, last = max(asked, default=-1) + 1, max(0, -min(asked, default=0))
+    return _named(memory, shape, "dim", max(2, first + last) if asked else None)
 
 
 def _size(memory: Memory, shape: Storage, dimension: int) -> Value:
-    count = shape.cells.get(_DIMENSIONS)
+    count = _count(memory, shape)
     if dimension < 0 and isinstance(count, int):
         dimension += count
     if dimension in shape.cells and dimension >= 0:
         return shape.cells[dimension]
+    if dimension >= 0 and isinstance(count, int):
+        from_end = f"size_{count - dimension}"
+        if memory.pin(f"{shape.name}.size{dimension}") is None and memory.pin(f"{shape.name}.{from_end}"):
+            return _named(memory, shape, from_end)
     return _named(memory, shape, f"size{dimension}" if dimension >= 0 else f"size_{-dimension}")
 
 
-def _product(memory: Memory, shape: Storage) -> Value:
-    count = shape.cells.get(_DIMENSIONS)
+def _product(memory: Memory, shape: Storage, after: int = 0) -> Value:
+    """The number of elements; of a row of the dimensions from `after`."""
+    count = _count(memory, shape)
+    if not after and _DIMENSIONS not in shape.cells:
+        total = _named(memory, shape, "numel")
+        if isinstance(total, int):
+            return total
+        if isinstance(count, Unknown) and count.likely is None:
+            memory.sizes_asked.totals.add(shape.name)
+            return total
     if not isinstance(count, int):
-        return _named(memory, shape, "numel")
+        return count
     product = 1
-    for dimension in range(count):
+    for dimension in range(after, count):
         size = _size(memory, shape, dimension)
         if not isinstance(size, int):
             return size
@@ -102,9 +131,30 @@ _Arguments = tuple[Value, ...]
 
 def _like(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     """empty_like(x), x.contiguous(), x.sizes(): the sizes of x."""
-    del node
     shape = _shape_of(memory, arguments[0])
+    if shape is not None and _STRIDED in shape.cells and node.name == "contiguous":
+        shape = Storage(shape.name, {at: cell for at, cell in shape.cells.items() if at != _STRIDED})
     return None if shape is None else _made(shape)
+
+
+def _with_strides_of(made: Storage, node: ir.Call) -> Record:
+    """A view of the same data, whose elements lie otherwise than its sizes say."""
+    made.cells[_STRIDED] = Unknown(f"of what {node.name}() made")
+    return _made(made)
+
+
+def _stride(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """x.stride(i) of a contiguous tensor: the elements of a row of the dimensions behind it."""
+    shape, at = _shape_of(memory, arguments[0]), arguments[1] if len(arguments) > 1 else None
+    if shape is None or not isinstance(at, int):
+        return None
+    if (strided := shape.cells.get(_STRIDED)) is not None or at == -1:
+        return 1 if strided is None else strided
+    if _DIMENSIONS not in shape.cells:
+        memory.sizes_asked.sizes.setdefault(shape.name, set()).add(at)
+    count = _count(memory, shape)
+    at = at + count if at < 0 and isinstance(count, int) else at
+    return _product(memory, shape, at + 1) if at >= 0 else count
 
 
 def _created(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -122,13 +172,10 @@ def _viewed(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
     if shape is None or not sizes:
         return None
     known = [size for size in sizes if isinstance(size, int) and size > 0]
-    total = _product(memory, shape)
+    total = _product(memory, shape) if -1 in sizes else 0
     rest: Value = total if isinstance(total, Unknown) else Unknown("a size that the others leave")
     if isinstance(total, int) and len(known) == len(sizes) - 1:
-        product = 1
-        for size in known:
-            product *= size
-        rest = total // product
+        rest = total // prod(known) or Unknown("of more elements than the tensor has")
     return _made(_of_sizes(shape.name, tuple(rest if size == -1 else size for size in sizes)))
 
 
@@ -137,9 +184,14 @@ def _transposed(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value |
     first, second = (0, 1) if node.name == "t" else arguments[1:3] if len(arguments) > 2 else (None, None)
     if shape is None or not isinstance(first, int) or not isinstance(second, int):
         return None
+    count = _count(memory, shape)
+    if isinstance(count, int):
+        first, second = first % max(count, 1), second % max(count, 1)
+    if min(first, second) < 0:
+        return None
     cells = dict(shape.cells)
     cells[first], cells[second] = _size(memory, shape, second), _size(memory, shape, first)
-    return _made(Storage(shape.name, cells))
+    return _with_strides_of(Storage(shape.name, cells), node)
 
 
 def _resized(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -164,7 +216,7 @@ def _permuted(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | N
     whole = [at % len(whole) for at in whole]
     if sorted(whole) != list(range(len(whole))):
         return None
-    return _made(_of_sizes(shape.name, tuple(_size(memory, shape, at) for at in whole)))
+    return _with_strides_of(_of_sizes(shape.name, tuple(_size(memory, shape, at) for at in whole)), node)
 
 
 def _narrowed(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -190,7 +242,7 @@ def _narrowed(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | N
     found = _of_sizes(f"{shape.name}.{node.name}", tuple(sizes))
     if not isinstance(count, int):
         del found.cells[_DIMENSIONS]
-    return _made(found)
+    return _with_strides_of(found, node)
 
 
 def _asked_size(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -200,7 +252,11 @@ def _asked_size(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value |
         return None
     if len(arguments) < 2:
         return _dimensions(memory, node, arguments)
-    return _size(memory, shape, arguments[1]) if isinstance(arguments[1], int) else None
+    if not isinstance(arguments[1], int):
+        return None
+    if _DIMENSIONS not in shape.cells:
+        memory.sizes_asked.sizes.setdefault(shape.name, set()).add(arguments[1])
+    return _size(memory, shape, arguments[1])
 
 
 def _dimensions(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -208,7 +264,7 @@ def _dimensions(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value |
     shape = _shape_of(memory, arguments[0])
     if shape is None:
         return None
-    return shape.cells.get(_DIMENSIONS, _named(memory, shape, "dim"))
+    return _count(memory, shape)
 
 
 def _numel(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -242,6 +298,9 @@ def _accessor(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | N
     if shape is None:
         return None
     cells: dict[int, Value] = {}
+    names = accessor_sizes(node.type)
+    if names and _DIMENSIONS not in shape.cells:
+        memory.sizes_asked.ranks.setdefault(shape.name, set()).add(len(names))
     for member in node.type.fields:
         offset = member_of(node.type, member.name)[0]
         if member.name.startswith("size_"):
@@ -276,6 +335,7 @@ _FUNCTIONS: dict[str, _Function] = {
     **dict.fromkeys(("packed_accessor32", "packed_accessor64", "packed_accessor", "accessor"), _accessor),
     **dict.fromkeys(("is_cuda", "is_contiguous", "defined"), _true),
     "numel": _numel,
+    "stride": _stride,
 }
 
 
