@@ -424,3 +424,40 @@ def test_what_is_made_contiguous_has_the_strides_of_its_sizes():
     (kernel,) = _product("x.t().contiguous().stride(0)", set=["x.size0=256", "x.size1=64", "x.dim=2"])
     assert [loop.trip_count for loop in kernel.loops] == [256]
     assert kernel.assumptions == ()
+
+
+_NEIGHBOURS = """
+__global__ void neighbours(int n, int m, int most, const float *x, const float *y, int *idx) {
+    x += blockIdx.x * n; y += blockIdx.x * m; idx += blockIdx.x * m * most;
+    for (int j = threadIdx.x; j < m; j += blockDim.x)
+        for (int k = 0; k < n; k++)
+            for (int l = 0; l < MOST; l++) idx[j * most + l] = x[k] < y[j];
+    for (int k = 0; k < n; k++) idx[k] = 0;
+}
+void run(torch::Tensor x, torch::Tensor y, int64_t most) {
+    neighbours<<<x.size(0), 256>>>(x.size(1), y.size(1), most, x.data_ptr<float>(), y.data_ptr<float>(),
+                                   y.data_ptr<int>());
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("most", "settings", "sizes"),
+    [
+        ("4", (), (1024, 1024, 1024)),  # 1024^3 x 4 steps
+        ("16", (), (256, 1024, 1024)),  # batches are smaller first
+        ("most", (), (16, 256, 256)),  # and all when these are 16
+        ("most", ("x.size0=1024",), (1024, 64, 64)),
+        ("most", ("x.size0=1024", "x.size1=1024", "y.size1=1024"), (1024, 1024, 1024)),
+    ],
+)
+def test_sizes_of_launches_that_would_take_minutes_are_smaller(most, settings, sizes):
+    (kernel,) = analysed(_NEIGHBOURS.replace("MOST", most), set=list(settings))
+    loops = [loop.trip_count or 0 for loop in kernel.loops]
+    assert (kernel.launch.grid[0], loops[1], loops[0] * 256) == sizes
+    told = " ".join(entry.message for entry in kernel.assumptions)
+    names = ("x.size0", "x.size1", "y.size1")
+    given = {setting.partition("=")[0] for setting in settings}
+    assert all(
+        f"{name} assumed {size}" in told or name in given for name, size in zip(names, sizes, strict=True)
+    )

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.launches.instances import LaunchInstance, geometry_of, is_read, kernel_key
 from wattslice.launches.memory import Pointer, Unknown, Value, convert
-from wattslice.launches.sizes import agreeing_sizes
+from wattslice.launches.sizes import agreeing_sizes, heaviest_steps
 
 _Reached = tuple[ir.LaunchCall, tuple[ir.Call, ...]]
 
@@ -25,7 +25,7 @@ def agreed_sizes(instances: Iterable[LaunchInstance], kernels: Iterable[ir.Kerne
     The least of all bounds checks, for each is the most that its launch covers; else the largest that a
     launch walks through.
     """
-    by_name = {name: kernel for kernel in kernels for name in (kernel.name, kernel.mangled_name)}
+    by_name = _by_name(kernels)
     checked: dict[str, int] = {}
     walked: dict[str, int] = {}
     for instance in _one_of_each(instances):
@@ -45,6 +45,20 @@ def agreed_sizes(instances: Iterable[LaunchInstance], kernels: Iterable[ir.Kerne
             elif name is not None:
                 walked[name] = max(size.value, walked.get(name, size.value))
     return {**walked, **checked}
+
+
+def steps_of(instance: LaunchInstance, kernels: Iterable[ir.Kernel]) -> float:
+    """About how many steps the lanes of a launch take; 0 where its kernel or geometry is not known."""
+    kernel = _by_name(kernels).get(kernel_key(instance))
+    grid, block = geometry_of(instance).grid, geometry_of(instance).block
+    if kernel is None or grid is None or block is None:
+        return 0
+    arguments = [number_of(instance, index, parameter) for index, parameter in enumerate(kernel.parameters)]
+    return heaviest_steps(kernel, grid, block, arguments)
+
+
+def _by_name(kernels: Iterable[ir.Kernel]) -> dict[str, ir.Kernel]:
+    return {name: kernel for kernel in kernels for name in (kernel.name, kernel.mangled_name)}
 
 
 def counterparts(

@@ -5,6 +5,7 @@ grid, block and arguments agree. The value is 1024; where the variable alone dec
 leave the GPU partly empty, the smallest 1024 * 4^k at which one gives every SM `BLOCKS_PER_SM` blocks; where
 1024 cannot be launched (a block of 1024 x 1024, a grid of 0), 16, or 65536 where that helps; where it makes a
 launch of more than `MOST_THREADS` threads (all four sizes of a tensor), the largest 1024 / 4^k that does not.
+Sizes of tensors whose loops would take a launch more than `MOST_STEPS` steps are smaller, batches first.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from wattslice.launches.instances import (
 )
 from wattslice.launches.launch import ASSUMED_SIZE, BLOCKS_PER_SM
 from wattslice.launches.memory import Record, Unknown, Value
-from wattslice.launches.tensors import is_channels, is_given_size
+from wattslice.launches.tensors import is_channels, is_given_size, may_be_less
 from wattslice_models.gpu import Gpu
 
 SMALL_SIZE = 16
@@ -35,6 +36,10 @@ LARGE_SIZE = 1 << 16
 LARGEST_SIZE = 1 << 22
 MOST_THREADS = 1 << 30
 """Of a launch whose sizes nobody gives: an array of as many numbers fills a good part of a GPU's memory."""
+MOST_STEPS = 1 << 32
+"""That all lanes of a launch take whose sizes nobody gives: some ten milliseconds."""
+LEAST_SIZE = 64
+"""Of a dimension that is no batch, where less is assumed because a launch would take too many steps."""
 _ROUNDS = 8
 _MAX_CHANGES = 6
 _STEADY = 0.1
@@ -45,6 +50,8 @@ Reader = Callable[[Mapping[str, int | float]], Sequence[LaunchInstance]]
 """Reads the launches again, with more variables fixed."""
 Agreeing = Callable[[Iterable[LaunchInstance]], dict[str, int]]
 """What launches of known geometry tell of the variables that they are passed (`agreement.py`)."""
+Steps = Callable[[LaunchInstance], float]
+"""About how many steps all lanes of a launch take."""
 
 _Place = tuple[ir.LaunchCall, tuple[ir.Call, ...]]
 """A launch in the source, and the calls that lead to it."""
@@ -67,7 +74,7 @@ class _Site(Struct):
 
 
 def with_assumed_variables(
-    instances: Sequence[LaunchInstance], read: Reader, gpu: Gpu, agree: Agreeing
+    instances: Sequence[LaunchInstance], read: Reader, gpu: Gpu, agree: Agreeing, steps: Steps
 ) -> tuple[LaunchInstance, ...]:
     """`instances`, those of unread launch sites replaced by what assumed variables make of them.
 
@@ -75,10 +82,43 @@ def with_assumed_variables(
     where arguments alone need them.
     """
     agreed = agree(instances)
-    found, latest, values = _with_geometry(instances, read, gpu, agreed)
-    if fewer := _fewer(found, values, agreed):
-        found, latest, values = _with_geometry(instances, read, gpu, {**agreed, **fewer})
-    return without_dead(_with_sizes(found, latest, read, values, agree))
+    smaller: dict[str, int] = {}
+    result: tuple[LaunchInstance, ...] = ()
+    for _ in range(_ROUNDS):
+        found, latest, values = _with_geometry(instances, read, gpu, {**agreed, **smaller})
+        if fewer := _fewer(found, values, {**agreed, **smaller}):
+            found, latest, values = _with_geometry(instances, read, gpu, {**agreed, **fewer, **smaller})
+        result = _with_sizes(found, latest, read, values, agree)
+        if not (less := _less_work(result, agreed, steps)):
+            break
+        smaller |= less
+    return without_dead(result)
+
+
+def _less_work(
+    instances: Sequence[LaunchInstance], agreed: Mapping[str, int], steps: Steps
+) -> dict[str, int]:
+    """Smaller sizes for tensors of launches that would take more than `MOST_STEPS`: of their first
+    dimensions, which are batches, and where these are small of all others.
+    """
+    found: dict[str, int] = {}
+    for instance in instances:
+        every = (*instance.assumed, *instance.assumed_sizes)
+        sizes = {
+            one.name: int(one.value)
+            for one in every
+            if one.name not in agreed and may_be_less(one.name, one.reason)
+        }
+        batches = {
+            name: size for name, size in sizes.items() if name.endswith(".size0") and size > SMALL_SIZE
+        }
+        open_ = batches or {name: size for name, size in sizes.items() if size > LEAST_SIZE}
+        if open_ and (excess := steps(instance) / MOST_STEPS) > 1:
+            least = SMALL_SIZE if batches else LEAST_SIZE
+            factor = 4 ** _steps_to_fill(excess, 4.0 ** len(open_))
+            less = {name: max(least, size // factor) for name, size in open_.items()}
+            found |= {name: min(size, found.get(name, size)) for name, size in less.items()}
+    return found
 
 
 def _with_sizes(

@@ -24,6 +24,7 @@ _ORDERS = {ir.BinaryOp.LT: 1, ir.BinaryOp.GE: 1, ir.BinaryOp.LE: 0, ir.BinaryOp.
 """What `index op size` adds to the largest index to make the size; written the other way round, the same with
 the operator mirrored."""
 _ENDS = tuple(product((False, True), repeat=2))  # first or last block, first or last thread of it
+_WARP = 32
 _Values = tuple[int | float, ...]  # at each of _ENDS
 _Axis = tuple[bool, int]  # whether of the grid, and which
 
@@ -60,6 +61,18 @@ def assumed_sizes(launch: KernelLaunch) -> dict[ir.Variable, int]:
         if parameter.name in given:
             sizes[parameter] = int(given[parameter.name])
     return sizes
+
+
+def heaviest_steps(
+    kernel: ir.Kernel, grid: Dim3, block: Dim3, arguments: Sequence[int | float | None]
+) -> float:
+    """About how many steps all lanes of a launch take in the heaviest nest of loops of the kernel.
+
+    An argument that is None is `ASSUMED_SIZE`. A loop whose bound is not computed from arguments takes one.
+    """
+    reader = _StepReader(kernel, grid, block, [ASSUMED_SIZE if a is None else a for a in arguments], {})
+    reader.visit(kernel.body)
+    return math.prod(grid) * -(-math.prod(block) // _WARP) * _WARP * reader.steps
 
 
 class _Reader:
@@ -347,6 +360,36 @@ class _Reader:
                 return (self._grid[node.axis],) * len(_ENDS)
             case _:
                 return None
+
+
+class _StepReader(_Reader):
+    """Reads a kernel's body in order, for the most steps of a thread in a nest of loops."""
+
+    steps = _around = 1.0
+
+    def _note(self, index: ir.Expr, size: ir.Expr, slack: int, *, is_check: bool) -> None:
+        """Nothing: all parameters are known."""
+
+    def _loop(self, loop: ir.Loop) -> None:
+        for init in loop.init:
+            self.visit(init)
+        around, counters = self._around, self._assigned(loop)
+        tests = [] if loop.condition is None else self._decisions(loop.condition)
+        compared = [pair for test in tests for pair in _compared(test)]
+        self._around *= min(
+            (self._trips(i, size) for i, size, _ in compared if ir.read_variable(i) in counters), default=1
+        )
+        self.steps = max(self.steps, self._around)
+        self._forget(loop)
+        self.visit(loop.body)
+        self._around = around
+
+    def _trips(self, index: ir.Expr, size: ir.Expr) -> float:
+        """Of a loop from `index`, which the threads begin side by side, to `size`."""
+        first, last = self._evaluate(index), self._evaluate(size)
+        if first is None or last is None:
+            return 1
+        return max(1, (max(last) - min(first)) / (max(first) - min(first) + 1))
 
 
 def _is_decision(expr: ir.Expr) -> bool:

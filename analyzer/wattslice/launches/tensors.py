@@ -376,6 +376,11 @@ def is_given_size(value: Value) -> bool:
     return isinstance(value, Unknown) and value.reason == _BY_CALLER and value.variable is not None
 
 
+def may_be_less(name: str, reason: str) -> bool:
+    """Whether less may be assumed of what goes by a name: a size of a tensor, not how many it has."""
+    return reason == _BY_CALLER and not name.endswith(".dim")
+
+
 def is_channels(name: str, names: Collection[str]) -> bool:
     """Whether a size is the second of four of a tensor: of images, which have few channels."""
     tensor, _, size = name.rpartition(".")
