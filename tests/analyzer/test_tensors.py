@@ -431,7 +431,7 @@ __global__ void neighbours(int n, int m, int most, const float *x, const float *
     x += blockIdx.x * n; y += blockIdx.x * m; idx += blockIdx.x * m * most;
     for (int j = threadIdx.x; j < m; j += blockDim.x)
         for (int k = 0; k < n; k++)
-            for (int l = 0; l < MOST; l++) idx[j * most + l] = x[k] < y[j];
+            for (int l = 0; l < MOST; STEP) idx[j * most + l] = x[k] < y[j];
     for (int k = 0; k < n; k++) idx[k] = 0;
 }
 void run(torch::Tensor x, torch::Tensor y, int64_t most) {
@@ -442,17 +442,19 @@ void run(torch::Tensor x, torch::Tensor y, int64_t most) {
 
 
 @pytest.mark.parametrize(
-    ("most", "settings", "sizes"),
+    ("most", "step", "settings", "sizes"),
     [
-        ("4", (), (1024, 1024, 1024)),  # 1024^3 x 4 steps
-        ("16", (), (256, 1024, 1024)),  # batches are smaller first
-        ("most", (), (16, 256, 256)),  # and all when these are 16
-        ("most", ("x.size0=1024",), (1024, 64, 64)),
-        ("most", ("x.size0=1024", "x.size1=1024", "y.size1=1024"), (1024, 1024, 1024)),
+        ("4", "l++", (), (1024, 1024, 1024)),  # 1024^3 x 4 steps
+        ("16", "l++", (), (256, 1024, 1024)),  # batches are smaller first
+        ("64", "l += 16", (), (1024, 1024, 1024)),
+        ("16", "l = l + 1", (), (256, 1024, 1024)),
+        ("most", "l++", (), (16, 256, 256)),  # and all when these are 16
+        ("most", "l++", ("x.size0=1024",), (1024, 64, 64)),
+        ("most", "l++", ("x.size0=1024", "x.size1=1024", "y.size1=1024"), (1024, 1024, 1024)),
     ],
 )
-def test_sizes_of_launches_that_would_take_minutes_are_smaller(most, settings, sizes):
-    (kernel,) = analysed(_NEIGHBOURS.replace("MOST", most), set=list(settings))
+def test_sizes_of_launches_that_would_take_minutes_are_smaller(most, step, settings, sizes):
+    (kernel,) = analysed(_NEIGHBOURS.replace("MOST", most).replace("STEP", step), set=list(settings))
     loops = [loop.trip_count or 0 for loop in kernel.loops]
     assert (kernel.launch.grid[0], loops[1], loops[0] * 256) == sizes
     told = " ".join(entry.message for entry in kernel.assumptions)
@@ -461,3 +463,17 @@ def test_sizes_of_launches_that_would_take_minutes_are_smaller(most, settings, s
     assert all(
         f"{name} assumed {size}" in told or name in given for name, size in zip(names, sizes, strict=True)
     )
+
+
+def test_all_sizes_that_are_smaller_are_told():
+    text = (
+        _NEIGHBOURS.replace("MOST", "64")
+        .replace("STEP", "l++")
+        .replace("<<<x.size(0)", "<<<x.size(0) * y.size(0)")
+    )
+    (kernel,) = analysed(text, set=["x.size1=1024", "y.size1=1024"])
+    assert kernel.launch.grid == (256, 1, 1)
+    assert {told.fix for told in kernel.assumptions if told.rule == "PW011"} == {
+        "--set x.size0=VALUE",
+        "--set y.size0=VALUE",
+    }

@@ -85,10 +85,10 @@ def with_assumed_variables(
     smaller: dict[str, int] = {}
     result: tuple[LaunchInstance, ...] = ()
     for _ in range(_ROUNDS):
-        found, latest, values = _with_geometry(instances, read, gpu, {**agreed, **smaller})
+        found, latest, values = _with_geometry(instances, read, gpu, agreed, smaller)
         if fewer := _fewer(found, values, {**agreed, **smaller}):
-            found, latest, values = _with_geometry(instances, read, gpu, {**agreed, **fewer, **smaller})
-        result = _with_sizes(found, latest, read, values, agree)
+            found, latest, values = _with_geometry(instances, read, gpu, agreed, {**fewer, **smaller})
+        result = _with_sizes(found, latest, read, {**smaller, **agree(found), **values}, values)
         if not (less := _less_work(result, agreed, steps)):
             break
         smaller |= less
@@ -125,11 +125,13 @@ def _with_sizes(
     instances: Sequence[LaunchInstance],
     latest: Sequence[LaunchInstance],
     read: Reader,
+    told: Mapping[str, int | float],
     values: Mapping[str, int | float],
-    agree: Agreeing,
 ) -> tuple[LaunchInstance, ...]:
-    """`instances`, with values for the sizes of tensors that their arguments need, one in all launches."""
-    told = {**agree(instances), **values}
+    """`instances`, with values for the sizes of tensors that their arguments need, one in all launches.
+
+    `told`: what they are by other launches, `values`: of them those of the reading `latest`.
+    """
     found, again = list(instances), latest
     lacking = [dict[str, Unknown]() for _ in instances]
     sizes: dict[str, int | float] = {}
@@ -215,10 +217,16 @@ def _has_its_geometry(one: LaunchInstance, other: LaunchInstance) -> bool:
 
 
 def _with_geometry(
-    instances: Sequence[LaunchInstance], read: Reader, gpu: Gpu, agreed: Mapping[str, int]
+    instances: Sequence[LaunchInstance],
+    read: Reader,
+    gpu: Gpu,
+    agreed: Mapping[str, int],
+    smaller: Mapping[str, int],
 ) -> tuple[Sequence[LaunchInstance], Sequence[LaunchInstance], Mapping[str, int | float]]:
     """`instances`, those of unread launch sites replaced by what assumed variables make of them; the last
     reading, and the values that it was made with.
+
+    `smaller`: values to be assumed for some, where they turn out to be needed.
     """
     running = {kernel_key(instance) for instance in instances if instance.is_certain}
     known = {
@@ -239,12 +247,13 @@ def _with_geometry(
             break
         for site in sites.values():
             for name, why in site.causes.items():
-                values.setdefault(name, ASSUMED_SIZE if why.likely is None else why.likely)
+                assumed = ASSUMED_SIZE if why.likely is None else why.likely
+                values.setdefault(name, smaller.get(name, assumed))
         latest = read(values)
     if not values:
         return instances, instances, values
     latest = read(values) if latest is instances else latest
-    fixed = {*agreed, *_likely(sites)}
+    fixed = {*agreed, *smaller, *_likely(sites)}
     values, latest = _launchable(sites, values, latest, read, fixed)
     values, latest = _fitting(sites, values, latest, read, fixed)
     values, latest = _filling(sites, values, latest, read, BLOCKS_PER_SM * gpu.sm_count, fixed)

@@ -376,20 +376,31 @@ class _StepReader(_Reader):
         around, counters = self._around, self._assigned(loop)
         tests = [] if loop.condition is None else self._decisions(loop.condition)
         compared = [pair for test in tests for pair in _compared(test)]
+        step = self._step(loop.step)
         self._around *= min(
-            (self._trips(i, size) for i, size, _ in compared if ir.read_variable(i) in counters), default=1
+            (self._trips(i, size, step) for i, size, _ in compared if ir.read_variable(i) in counters),
+            default=1,
         )
         self.steps = max(self.steps, self._around)
         self._forget(loop)
         self.visit(loop.body)
         self._around = around
 
-    def _trips(self, index: ir.Expr, size: ir.Expr) -> float:
-        """Of a loop from `index`, which the threads begin side by side, to `size`."""
+    def _step(self, step: ir.Expr | None) -> float | None:
+        """What a loop adds to its counter, as far as that is seen."""
+        if isinstance(step, ir.Increment):
+            return 1
+        if not isinstance(step, ir.Assign) or step.op is not ir.BinaryOp.ADD:
+            return None
+        added = self._evaluate(step.value)
+        return None if added is None else max(added)
+
+    def _trips(self, index: ir.Expr, size: ir.Expr, step: float | None) -> float:
+        """Of a loop from `index` to `size`; without a step that is known, all threads share it."""
         first, last = self._evaluate(index), self._evaluate(size)
         if first is None or last is None:
             return 1
-        return max(1, (max(last) - min(first)) / (max(first) - min(first) + 1))
+        return max(1, (max(last) - min(first)) / (step or max(first) - min(first) + 1))
 
 
 def _is_decision(expr: ir.Expr) -> bool:
