@@ -357,9 +357,9 @@ __global__ void each(const float *x, float *y, int64_t n, int64_t s) {
     int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
     if (i < n) for (int64_t j = 0; j < s; j++) y[i] += x[j];
 }
-void run(torch::Tensor x, torch::Tensor v) {
+void run(torch::Tensor x, const torch::Tensor& v) {
     CHECKS
-    auto n = x.numel(), s = LENGTH;
+    int64_t n = x.numel(), s = LENGTH;
     each<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), x.data_ptr<float>(), n, s);
 }
 """
@@ -477,3 +477,33 @@ def test_all_sizes_that_are_smaller_are_told():
         "--set x.size0=VALUE",
         "--set y.size0=VALUE",
     }
+
+
+@pytest.mark.parametrize(
+    ("check", "length", "grid", "trips", "fixes"),
+    [
+        ("TORCH_CHECK(x.dim() == 3, x);", "x.size(-1)", 4096, 256, {"x.size0", "x.size1", "x.size2"}),
+        ("AT_ASSERTM(x.ndimension() == 1);", "3", 1024, 3, {"x.size0"}),
+        ("TORCH_CHECK(x.dim() == 2 && x.size(1) == 3);", "x.size(1)", 1024, 3, {"x.size0"}),
+        ("AT_ASSERT(x.dim() == 2); TORCH_CHECK(3 == x.size(-1));", "x.size(1)", 1024, 3, {"x.size0"}),
+        ("CHECK_EQ(x.dim(), 2); CHECK_EQ(x.size(1), v.size(0));", "3", 4096, 3, {"x.size0", "v.size0"}),
+        ("TORCH_CHECK_EQ(x.size(0), 4); TORCH_CHECK(x.dim() == 2)", "x.size(0)", 1024, 4, {"x.size1"}),
+        (
+            "TORCH_CHECK(x.dim() == 2 || x.size(1) == 3)",
+            "x.size(1)",
+            4096,
+            1024,
+            {"x.dim", "x.size0", "x.size1"},
+        ),
+    ],
+)
+def test_sizes_that_checks_state_are_not_assumed(check, length, grid, trips, fixes):
+    (kernel,) = _product(length, check)
+    assert {told.fix for told in kernel.assumptions} == {f"--set {name}=VALUE" for name in fixes}
+    assert [loop.trip_count for loop in kernel.loops] == [trips]
+
+
+def test_a_size_that_users_state_holds_where_a_check_says_otherwise():
+    check = "TORCH_CHECK(x.dim() == 2 && x.size(1) == 3 && v.size(0) == x.size(0));"
+    (kernel,) = _product("v.size(0)", check, set=["x.size0=100", "x.size1=10"])
+    assert (kernel.launch.grid, [loop.trip_count for loop in kernel.loops]) == ((4, 1, 1), [100])

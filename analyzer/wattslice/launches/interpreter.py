@@ -58,7 +58,7 @@ from wattslice.launches.memory import (
     without_argc,
 )
 from wattslice.launches.relevance import Relevance
-from wattslice.launches.tensors import tensor_call
+from wattslice.launches.tensors import is_check, note_check, tensor_call
 from wattslice_models.gpu import Gpu
 
 MAX_CALL_DEPTH = 12
@@ -359,6 +359,8 @@ class Interpreter(HostLoops):
             return 0
         if host_api.ends(node):
             raise LeftError(frozenset())
+        if is_check(node):
+            note_check(self.memory, node.arguments[0], self.evaluate)
         if node.name == ir.GRAPH_NODE:
             return self._graph_node(node, arguments)
         if host_api.takes_a_graph(node):

@@ -5,8 +5,9 @@ name is a variable like any other: assumed where a launch depends on it, the sam
 by `--set x.size0=VALUE`. What is made of a tensor keeps its names; a tensor of given sizes has these.
 
 `x.numel()` is the product of the sizes, `x.size(-1)` the last of them, where the number of dimensions is
-known: from an accessor, or from a check. Else that is `x.dim`, assumed to be as many as sizes are asked for.
-A tensor of which no size is asked for has `x.numel`, and `x.size(-1)` is `x.size_1` without `x.dim`.
+known: from an accessor, or from `TORCH_CHECK(x.dim() == 4)`. Checks state sizes as well. Else that number is
+`x.dim`, assumed to be as many as sizes are asked for. A tensor of which no size is asked for has `x.numel`,
+and `x.size(-1)` is `x.size_1` without `x.dim`.
 """
 
 from __future__ import annotations
@@ -354,6 +355,44 @@ def tensor_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) -> 
         function = None  # a row
     found = None if function is None else function(memory, node, arguments)
     return Unknown(f"the result of {name}()") if found is None else found
+
+
+def is_check(node: ir.Call) -> bool:
+    """Whether a call says that a condition holds: TORCH_CHECK and the like."""
+    return node.name == "wattslice_check" and len(node.arguments) == 1
+
+
+def note_check(memory: Memory, condition: ir.Expr, evaluate: Callable[[ir.Expr], Value]) -> None:
+    """Keep what a condition that holds says of tensors: `x.dim() == 4 && x.size(1) == y.size(0)`."""
+    condition = ir.strip_casts(condition)
+    if isinstance(condition, ir.Logical) and condition.op is ir.LogicalOp.AND:
+        note_check(memory, condition.left, evaluate)
+        note_check(memory, condition.right, evaluate)
+    elif isinstance(condition, ir.Binary) and condition.op is ir.BinaryOp.EQ:
+        for one, other in ((condition.left, condition.right), (condition.right, condition.left)):
+            asked = ir.strip_casts(one)
+            of = asked.arguments[0].type if isinstance(asked, ir.Call) and asked.arguments else ir.VOID
+            if isinstance(asked, ir.Call) and _is_tensor(of.element or of):
+                _note_equal(memory, asked, evaluate(other), evaluate)
+
+
+def _note_equal(memory: Memory, asked: ir.Call, value: Value, evaluate: Callable[[ir.Expr], Value]) -> None:
+    """Keep that x.dim() or x.size(i) is `value`, unless it is known."""
+    tensor, *rest = (evaluate(argument) for argument in asked.arguments)
+    shape = _shape_of(memory, _itself(memory, asked.arguments[0], tensor))
+    if shape is None or not (isinstance(value, int) or (isinstance(value, Unknown) and value.variable)):
+        return
+    if _FUNCTIONS.get(asked.name) is _dimensions and isinstance(value, int):
+        if _DIMENSIONS not in shape.cells:
+            memory.set_cell(shape, _DIMENSIONS, value)
+    elif asked.name == "size" and rest and isinstance(at := rest[0], int):
+        known, count = _size(memory, shape, at), _count(memory, shape)
+        at += count if at < 0 and isinstance(count, int) else 0
+        is_other = isinstance(known, Unknown) and not (
+            isinstance(value, Unknown) and value.variable == known.variable
+        )
+        if at >= 0 and is_other:
+            memory.set_cell(shape, at, value)
 
 
 def _itself(memory: Memory, argument: ir.Expr, value: Value) -> Value:

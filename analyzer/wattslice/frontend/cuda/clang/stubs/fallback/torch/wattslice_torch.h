@@ -16,23 +16,25 @@
 #define C10_CUDA_CHECK(X) (X)
 #define C10_CUDA_KERNEL_LAUNCH_CHECK() ((void)0)
 #define CUDA_KERNEL_LOOP(I, N) for (int I = blockIdx.x * blockDim.x + threadIdx.x; I < (N); I += blockDim.x * gridDim.x)
-// A check is a statement, also without its semicolon.
-#define TORCH_CHECK(...) {}
-#define TORCH_CHECK_ARG(...) {}
-#define TORCH_CHECK_VALUE(...) {}
-#define TORCH_CHECK_INDEX(...) {}
+// A check is a statement, also without its semicolon. What it says of the sizes of tensors is used.
+void wattslice_check(bool);
+#define TORCH_CHECK(C, ...) { wattslice_check(C); }
+#define TORCH_CHECK_ARG(C, ...) { wattslice_check(C); }
+#define TORCH_CHECK_VALUE(C, ...) { wattslice_check(C); }
+#define TORCH_CHECK_INDEX(C, ...) { wattslice_check(C); }
 #define TORCH_CHECK_TYPE(...) {}
 #define TORCH_INTERNAL_ASSERT_DEBUG_ONLY(...) {}
 #define TORCH_WARN_ONCE(...) {}
 #define TORCH_CUDABLAS_CHECK(X) (X)
 #define CUDA_KERNEL_ASSERT(...) ((void)0)
-#define TORCH_CHECK_EQ(...) {}
-#define TORCH_INTERNAL_ASSERT(...) {}
+#define TORCH_CHECK_EQ(A, B, ...) { wattslice_check((A) == (B)); }
+#define CHECK_EQ(A, B) wattslice_check((A) == (B))
+#define TORCH_INTERNAL_ASSERT(C, ...) { wattslice_check(C); }
 #define TORCH_CHECK_NOT_IMPLEMENTED(...) {}
 #define TORCH_WARN(...) {}
-#define AT_ASSERT(...) {}
-#define AT_ASSERTM(...) {}
-#define AT_CHECK(...) {}
+#define AT_ASSERT(C, ...) { wattslice_check(C); }
+#define AT_ASSERTM(C, ...) { wattslice_check(C); }
+#define AT_CHECK(C, ...) { wattslice_check(C); }
 #define AT_ERROR(...) {}
 #define CUDA_CHECK_CONTIGUOUS(...) ((void)0)
 #define TORCH_EXTENSION_NAME wattslice_extension
