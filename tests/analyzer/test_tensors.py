@@ -507,3 +507,27 @@ def test_a_size_that_users_state_holds_where_a_check_says_otherwise():
     check = "TORCH_CHECK(x.dim() == 2 && x.size(1) == 3 && v.size(0) == x.size(0));"
     (kernel,) = _product("v.size(0)", check, set=["x.size0=100", "x.size1=10"])
     assert (kernel.launch.grid, [loop.trip_count for loop in kernel.loops]) == ((4, 1, 1), [100])
+
+
+@pytest.mark.parametrize("function", ["at::ceil_div", "at::cuda::ATenCeilDiv", "ATenCeilDiv", "THCCeilDiv"])
+@pytest.mark.parametrize("form", ["{}(n, (int64_t)256)", "std::min({}(n, (int64_t)256), (int64_t)4096)"])
+def test_what_pytorch_declares_and_nobody_defines_rounds_up(function, form):
+    text = SCALE.replace("BODY", "x.numel()").replace("(n + 255) / 256", form.format(function))
+    (kernel,) = analysed(text, set=["x.numel=1000"])
+    assert (kernel.launch.grid, kernel.launch.source) == ((4, 1, 1), LaunchSource.HOST_CODE)
+
+
+@pytest.mark.parametrize(
+    ("elements", "change", "grid"),
+    [
+        ("torch::empty({1000, 3000}).numel()", ("", ""), 11719),  # x 256 threads
+        ("torch::empty({10, 30}).numel()", ("", ""), 640),  # which fill the GPU
+        ("torch::empty({1000, 3000}).numel()", ("if (i < n)", "if (i >= n) return;"), 11719),
+        ("torch::empty({1000, 3000}).numel()", ("if (i < n)", "for (; i < n; i += 256 * gridDim.x)"), 640),
+    ],
+)
+def test_a_grid_that_is_assumed_covers_what_is_known(elements, change, grid):
+    text = SCALE.replace("BODY", elements).replace(change[0] or "BODY", change[1])
+    (kernel,) = analysed(text.replace("(n + 255) / 256", "blocks_of_a_missing_header()"))
+    assert (kernel.launch.grid, kernel.launch.source) == ((grid, 1, 1), LaunchSource.ASSUMED)
+    assert "grid unknown: the result of blocks_of_a_missing_header()" in kernel.assumptions[-1].message

@@ -18,7 +18,7 @@ from msgspec import Struct
 from wattslice import ir
 from wattslice.ir.accesses import is_written_alike
 from wattslice.ir.c_arithmetic import fold
-from wattslice.launches.launch import ASSUMED_SIZE, Dim3, KernelLaunch
+from wattslice.launches.launch import ASSUMED_SIZE, MAX_GRID, Dim3, KernelLaunch
 
 _ORDERS = {ir.BinaryOp.LT: 1, ir.BinaryOp.GE: 1, ir.BinaryOp.LE: 0, ir.BinaryOp.GT: 0}
 """What `index op size` adds to the largest index to make the size; written the other way round, the same with
@@ -73,6 +73,16 @@ def heaviest_steps(
     reader = _StepReader(kernel, grid, block, [ASSUMED_SIZE if a is None else a for a in arguments], {})
     reader.visit(kernel.body)
     return math.prod(grid) * -(-math.prod(block) // _WARP) * _WARP * reader.steps
+
+
+def covering_grid(
+    kernel: ir.Kernel, grid: Dim3, block: Dim3, arguments: Sequence[int | float | None]
+) -> Dim3:
+    """`grid`, larger where the kernel checks an index of its threads against a known number beyond them."""
+    reader = _CoverReader(kernel, grid, block, arguments, {})
+    reader.visit(kernel.body)
+    x, y, z = map(max, grid, (reader.needed.get(axis, 1) for axis in range(3)))
+    return x, y, z
 
 
 class _Reader:
@@ -360,6 +370,21 @@ class _Reader:
                 return (self._grid[node.axis],) * len(_ENDS)
             case _:
                 return None
+
+
+class _CoverReader(_Reader):
+    """Reads a kernel's body in order, for the blocks that `needed` along each axis."""
+
+    needed: Mapping[int, int] = {}
+
+    def _note(self, index: ir.Expr, size: ir.Expr, slack: int, *, is_check: bool) -> None:
+        """`index < size`: threads of one axis of the grid up to `size`, except in a loop that walks it."""
+        of_grid = [axis for in_grid, axis in self._axes_of(index) if in_grid]
+        last, bound = self._evaluate(index), self._evaluate(size)
+        if is_check and len(of_grid) == 1 and last is not None and bound is not None:
+            (axis,) = of_grid
+            blocks = math.ceil(max(bound) * self._grid[axis] / max(1, max(last) + slack))
+            self.needed = {**self.needed, axis: min(max(blocks, self.needed.get(axis, 1)), MAX_GRID[axis])}
 
 
 class _StepReader(_Reader):
