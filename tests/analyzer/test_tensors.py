@@ -531,3 +531,41 @@ def test_a_grid_that_is_assumed_covers_what_is_known(elements, change, grid):
     (kernel,) = analysed(text.replace("(n + 255) / 256", "blocks_of_a_missing_header()"))
     assert (kernel.launch.grid, kernel.launch.source) == ((grid, 1, 1), LaunchSource.ASSUMED)
     assert "grid unknown: the result of blocks_of_a_missing_header()" in kernel.assumptions[-1].message
+
+
+_HANDED_ON = """
+__global__ void each(const float *x, int n) {}
+struct Layer { torch::Tensor weight, bias; int n; };
+void launched(torch::Tensor w, const at::Tensor& q, int n) {
+    each<<<w.size(1) * q.size(0), 32>>>(w.data_ptr<float>(), n);
+}
+void run(torch::Tensor input, const at::Tensor other, Layer layer) {
+    CALL
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "settings", "grid", "fixes"),
+    [
+        ("launched(input.contiguous(), other, 1);", [], 1024 * 1024, {"input.size1", "other.size0"}),
+        ("launched(input.contiguous(), other, 1);", ["input.size1=5", "other.size0=7"], 35, set()),
+        ("launched(input.contiguous(), other, 1);", ["w.size1=5", "q.size0=7"], 35, set()),
+        ("launched(input, other, 1);", ["w.size1=5"], 5 * 1024, {"other.size0"}),
+        ("launched(input, other, 1);", ["input.size1=5"], 5 * 1024, {"other.size0"}),
+        ("launched(layer.weight, layer.bias, 1);", ["layer.bias.size0=7"], 7 * 1024, {"layer.weight.size1"}),
+        ("launched(layer.weight, layer.bias, 1);", ["layer.bias.size0=7", "w.size1=9"], 63, set()),
+    ],
+)
+def test_tensors_go_by_the_names_of_their_callers_and_of_functions_and_members(call, settings, grid, fixes):
+    (kernel,) = analysed(_HANDED_ON.replace("CALL", call), set=settings)
+    assert kernel.launch.grid == (grid, 1, 1)
+    assert {told.fix for told in kernel.assumptions} == {f"--set {name}=VALUE" for name in fixes}
+
+
+def test_a_member_of_an_object_that_is_none(tmp_path, capsys):
+    path = tmp_path / "k.cu"
+    path.write_text(HEAD + _HANDED_ON.replace("CALL", "launched(layer.weight, layer.bias, 1);"))
+    assert run(["analyze", str(path), "--no-cache", "--set", "layer.weight.size1=512"]) == 0
+    assert run(["analyze", str(path), "--no-cache", "--set", "sheet.weight.size1=512"]) == 2
+    assert "'sheet.weight'" in capsys.readouterr().err

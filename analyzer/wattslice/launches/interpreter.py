@@ -58,7 +58,7 @@ from wattslice.launches.memory import (
     without_argc,
 )
 from wattslice.launches.relevance import Relevance
-from wattslice.launches.tensors import is_check, note_check, tensor_call
+from wattslice.launches.tensors import is_check, name_tensors, note_check, tensor_call
 from wattslice_models.gpu import Gpu
 
 MAX_CALL_DEPTH = 12
@@ -131,6 +131,7 @@ class Interpreter(HostLoops):
             if parameter in function.reference_parameters:
                 storage.class_name = ""  # or of one that derives from it
             self.memory.write(storage, 0, value, parameter.type)
+            name_tensors(self.memory, Pointer(storage, 0), parameter.type)
         if function.name == "main" and self._given is not None:
             for parameter, value in zip(function.parameters, main_arguments(self._given), strict=False):
                 self.memory.write(self.memory.storage(parameter), 0, value, parameter.type)

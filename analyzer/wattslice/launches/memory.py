@@ -608,6 +608,11 @@ class Memory:
         self.asked[name] = found = self._pins.get(name)
         return found
 
+    def set_by_users(self, name: str) -> int | float | None:
+        """The value that users fix for what goes by this name; None where it is assumed or there is none."""
+        fixed = self.pin(name)
+        return None if name in self._assumed else fixed
+
     def global_named(self, name: str) -> Storage:
         """The storage of the file-scope variable of this name, which code may declare later."""
         return self._shared.setdefault(name, Storage(name))

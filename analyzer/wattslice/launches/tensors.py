@@ -52,9 +52,28 @@ def _shape_of(memory: Memory, value: Value) -> Storage | None:
     held = value.storage.cells.get(value.offset)
     if isinstance(held, Pointer):
         return held.storage
-    shape = Storage(value.storage.name)
+    shape = Storage(_name_of(value))
     memory.set_cell(value.storage, value.offset, Pointer(shape, 0))
     return shape
+
+
+def name_tensors(memory: Memory, place: Pointer, type_: ir.Type) -> None:
+    """Let the tensors that an entry point is given have its names, also where it hands on copies."""
+    if _is_tensor(type_):
+        _shape_of(memory, place)
+    for member in type_.fields:
+        name_tensors(memory, Pointer(place.storage, place.offset + member.offset_bytes), member.type)
+
+
+def _name_of(tensor: Pointer) -> str:
+    """The variable, or `variable.member`."""
+    name, type_, offset = tensor.storage.name, tensor.storage.layout.type, tensor.offset
+    while type_.fields and not _is_tensor(type_):
+        member = max(
+            (one for one in type_.fields if one.offset_bytes <= offset), key=lambda m: m.offset_bytes
+        )
+        name, type_, offset = f"{name}.{member.name}", member.type, offset - member.offset_bytes
+    return name
 
 
 def _made(shape: Storage) -> Record:
@@ -400,8 +419,22 @@ def _itself(memory: Memory, argument: ir.Expr, value: Value) -> Value:
     while isinstance(argument, ir.Construct) and len(argument.arguments) == 1:
         argument = argument.arguments[0]
     if isinstance(argument, ir.Read) and not argument.place.path and _is_tensor(argument.type):
-        return Pointer(memory.storage(argument.place.variable), 0)
+        value = Pointer(memory.storage(argument.place.variable), 0)
+        _set_by_users(memory, value, argument.place.variable.name)
+    elif isinstance(argument, ir.AddressOf) and _is_tensor(argument.variable.type):
+        _set_by_users(memory, value, argument.variable.name)
     return value
+
+
+def _set_by_users(memory: Memory, value: Value, name: str) -> None:
+    """What users say of the sizes of a tensor by the name that a function has for its caller's."""
+    shape = _shape_of(memory, value)
+    if shape is None or shape.name == name:
+        return
+    for at in range(_MOST_DIMENSIONS):
+        size = memory.set_by_users(f"{name}.size{at}")
+        if size is not None and shape.cells.get(at) != size:
+            memory.set_cell(shape, at, int(size))
 
 
 def names_size(name: str) -> bool:
