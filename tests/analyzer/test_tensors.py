@@ -569,3 +569,9 @@ def test_a_member_of_an_object_that_is_none(tmp_path, capsys):
     assert run(["analyze", str(path), "--no-cache", "--set", "layer.weight.size1=512"]) == 0
     assert run(["analyze", str(path), "--no-cache", "--set", "sheet.weight.size1=512"]) == 2
     assert "'sheet.weight'" in capsys.readouterr().err
+
+
+def test_nobody_assumes_tensors_of_a_thousand_dimensions():
+    (kernel,) = _product("x.dim()")
+    assert [loop.trip_count for loop in kernel.loops] == [2]
+    assert {told.fix for told in kernel.assumptions} == {"--set x.numel=VALUE", "--set x.dim=VALUE"}

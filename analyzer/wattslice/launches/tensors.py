@@ -284,7 +284,10 @@ def _dimensions(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value |
     shape = _shape_of(memory, arguments[0])
     if shape is None:
         return None
-    return _count(memory, shape)
+    count = _count(memory, shape)
+    if isinstance(count, Unknown) and count.variable and count.likely is None:  # no size is asked for
+        return replace(count, likely=2)
+    return count
 
 
 def _numel(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
