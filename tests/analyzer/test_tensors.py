@@ -82,6 +82,13 @@ def test_a_size_is_a_named_assumption():
         ("torch::empty({1, 700}).squeeze(0).size(0)", [], 3),
         ("torch::empty({300, 2, 3}).permute({1, 2, 0}).contiguous().view({-1, 4}).size(0)", [], 2),
         ("torch::zeros({6, 1024}).view({-1, 512}).size(0) * 100", [], 5),
+        ("x.transpose(-1, -2).size(0)", ["x.dim=2", "x.size1=300"], 2),
+        ("torch::empty({3, 5, 700}).transpose(-1, 0).size(0)", [], 3),
+        ("x.stride(0) * x.size(0)", ["x.size0=100", "x.size1=10", "x.dim=2"], 4),
+        ("torch::empty({2, 300, 4}).stride(-3)", [], 5),
+        ("x.numel() + x.size(2)", ["x.numel=300", "x.size2=300"], 3),
+        ("x.numel() + x.size(0)", ["x.size0=300", "x.dim=1"], 3),
+        ("x.numel() + x.size(-1)", ["x.size0=300", "x.size_1=2", "x.dim=2"], 3),
     ],
 )
 def test_sizes_that_are_set(body, set_, grid):
@@ -380,3 +387,228 @@ def test_shuffles_of_aten_are_those_of_cuda():
         for way in ("WARP_SHFL_XOR(v, lanes)", "__shfl_xor_sync(0xffffffff, v, lanes)")
     )
     assert aten == cuda
+
+
+_PRODUCT = """
+__global__ void each(const float *x, float *y, int64_t n, int64_t s) {
+    int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+    if (i < n) for (int64_t j = 0; j < s; j++) y[i] += x[j];
+}
+void run(torch::Tensor x, const torch::Tensor& v) {
+    CHECKS
+    int64_t n = x.numel(), s = LENGTH;
+    each<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), x.data_ptr<float>(), n, s);
+}
+"""
+
+
+def _product(length, checks="", **settings):
+    return analysed(_PRODUCT.replace("CHECKS", checks).replace("LENGTH", length), **settings)
+
+
+@pytest.mark.parametrize(
+    ("length", "grid", "trips"),
+    [
+        ("x.size(1)", 4096, 1024),  # 1024 x 1024
+        ("x.size(-1)", 4096, 1024),
+        ("x.numel() / x.size(-1)", 4096, 1024),
+        ("x.numel() / x.size(0)", 4096, 1024),
+        ("x.sizes()[1]", 4096, 1024),
+        ("x.view({x.size(0), -1}).size(1)", 4096, 1024),
+        ("x.reshape({-1, x.size(-1)}).size(0)", 4096, 1024),
+        ("x.stride(0)", 4096, 1024),
+    ],
+)
+def test_elements_are_the_product_of_the_sizes_that_are_named(length, grid, trips):
+    (kernel,) = _product(length)
+    assert (kernel.launch.grid, kernel.launch.source) == ((grid, 1, 1), LaunchSource.ASSUMED)
+    assert [loop.trip_count for loop in kernel.loops] == [trips]
+    assert "x.dim assumed 2" in " ".join(told.message for told in kernel.assumptions)
+    assert "--set x.dim=VALUE" in {told.fix for told in kernel.assumptions}
+
+
+_FLAT = """
+__global__ void flat(torch::PackedTensorAccessor32<float, 3> x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[0][0][i] = 1;
+}
+void run(torch::Tensor x) {
+    auto n = x.numel();
+    flat<<<(n + 255) / 256, 256>>>(x.packed_accessor32<float, 3>(), n);
+}
+"""
+
+
+def test_dimensions_that_an_accessor_states_are_not_assumed():
+    (kernel,) = analysed(_FLAT, set=["x.size0=2", "x.size1=6"])
+    assert kernel.launch.grid == (768, 1, 1)  # 2 x 6 x 16384, which fills the GPU
+    assert {told.fix for told in kernel.assumptions} == {"--set x.size2=VALUE"}
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("x.transpose(0, 1).stride(0)", "of what transpose() made"),
+        ("x.view({x.size(0), 512, -1}).size(2)", "of more elements than the tensor has"),
+    ],
+)
+def test_sizes_and_strides_that_nobody_can_tell(body, why):
+    (kernel,) = analysed(SCALE.replace("BODY", body), set=["x.dim=2", "x.size0=4", "x.size1=4"])
+    assert why in " ".join(told.message for told in kernel.assumptions)
+
+
+def test_what_is_made_contiguous_has_the_strides_of_its_sizes():
+    (kernel,) = _product("x.t().contiguous().stride(0)", set=["x.size0=256", "x.size1=64", "x.dim=2"])
+    assert [loop.trip_count for loop in kernel.loops] == [256]
+    assert kernel.assumptions == ()
+
+
+_NEIGHBOURS = """
+__global__ void neighbours(int n, int m, int most, const float *x, const float *y, int *idx) {
+    x += blockIdx.x * n; y += blockIdx.x * m; idx += blockIdx.x * m * most;
+    for (int j = threadIdx.x; j < m; j += blockDim.x)
+        for (int k = 0; k < n; k++)
+            for (int l = 0; l < MOST; STEP) idx[j * most + l] = x[k] < y[j];
+    for (int k = 0; k < n; k++) idx[k] = 0;
+}
+void run(torch::Tensor x, torch::Tensor y, int64_t most) {
+    neighbours<<<x.size(0), 256>>>(x.size(1), y.size(1), most, x.data_ptr<float>(), y.data_ptr<float>(),
+                                   y.data_ptr<int>());
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("most", "step", "settings", "sizes"),
+    [
+        ("4", "l++", (), (1024, 1024, 1024)),  # 1024^3 x 4 steps
+        ("16", "l++", (), (256, 1024, 1024)),  # batches are smaller first
+        ("64", "l += 16", (), (1024, 1024, 1024)),
+        ("16", "l = l + 1", (), (256, 1024, 1024)),
+        ("most", "l++", (), (16, 256, 256)),  # and all when these are 16
+        ("most", "l++", ("x.size0=1024",), (1024, 64, 64)),
+        ("most", "l++", ("x.size0=1024", "x.size1=1024", "y.size1=1024"), (1024, 1024, 1024)),
+    ],
+)
+def test_sizes_of_launches_that_would_take_minutes_are_smaller(most, step, settings, sizes):
+    (kernel,) = analysed(_NEIGHBOURS.replace("MOST", most).replace("STEP", step), set=list(settings))
+    loops = [loop.trip_count or 0 for loop in kernel.loops]
+    assert (kernel.launch.grid[0], loops[1], loops[0] * 256) == sizes
+    told = " ".join(entry.message for entry in kernel.assumptions)
+    names = ("x.size0", "x.size1", "y.size1")
+    given = {setting.partition("=")[0] for setting in settings}
+    assert all(
+        f"{name} assumed {size}" in told or name in given for name, size in zip(names, sizes, strict=True)
+    )
+
+
+def test_all_sizes_that_are_smaller_are_told():
+    text = (
+        _NEIGHBOURS.replace("MOST", "64")
+        .replace("STEP", "l++")
+        .replace("<<<x.size(0)", "<<<x.size(0) * y.size(0)")
+    )
+    (kernel,) = analysed(text, set=["x.size1=1024", "y.size1=1024"])
+    assert kernel.launch.grid == (256, 1, 1)
+    assert {told.fix for told in kernel.assumptions if told.rule == "PW011"} == {
+        "--set x.size0=VALUE",
+        "--set y.size0=VALUE",
+    }
+
+
+@pytest.mark.parametrize(
+    ("check", "length", "grid", "trips", "fixes"),
+    [
+        ("TORCH_CHECK(x.dim() == 3, x);", "x.size(-1)", 4096, 256, {"x.size0", "x.size1", "x.size2"}),
+        ("AT_ASSERTM(x.ndimension() == 1);", "3", 1024, 3, {"x.size0"}),
+        ("TORCH_CHECK(x.dim() == 2 && x.size(1) == 3);", "x.size(1)", 1024, 3, {"x.size0"}),
+        ("AT_ASSERT(x.dim() == 2); TORCH_CHECK(3 == x.size(-1));", "x.size(1)", 1024, 3, {"x.size0"}),
+        ("CHECK_EQ(x.dim(), 2); CHECK_EQ(x.size(1), v.size(0));", "3", 4096, 3, {"x.size0", "v.size0"}),
+        ("TORCH_CHECK_EQ(x.size(0), 4); TORCH_CHECK(x.dim() == 2)", "x.size(0)", 1024, 4, {"x.size1"}),
+        (
+            "TORCH_CHECK(x.dim() == 2 || x.size(1) == 3)",
+            "x.size(1)",
+            4096,
+            1024,
+            {"x.dim", "x.size0", "x.size1"},
+        ),
+    ],
+)
+def test_sizes_that_checks_state_are_not_assumed(check, length, grid, trips, fixes):
+    (kernel,) = _product(length, check)
+    assert {told.fix for told in kernel.assumptions} == {f"--set {name}=VALUE" for name in fixes}
+    assert [loop.trip_count for loop in kernel.loops] == [trips]
+
+
+def test_a_size_that_users_state_holds_where_a_check_says_otherwise():
+    check = "TORCH_CHECK(x.dim() == 2 && x.size(1) == 3 && v.size(0) == x.size(0));"
+    (kernel,) = _product("v.size(0)", check, set=["x.size0=100", "x.size1=10"])
+    assert (kernel.launch.grid, [loop.trip_count for loop in kernel.loops]) == ((4, 1, 1), [100])
+
+
+@pytest.mark.parametrize("function", ["at::ceil_div", "at::cuda::ATenCeilDiv", "ATenCeilDiv", "THCCeilDiv"])
+@pytest.mark.parametrize("form", ["{}(n, (int64_t)256)", "std::min({}(n, (int64_t)256), (int64_t)4096)"])
+def test_what_pytorch_declares_and_nobody_defines_rounds_up(function, form):
+    text = SCALE.replace("BODY", "x.numel()").replace("(n + 255) / 256", form.format(function))
+    (kernel,) = analysed(text, set=["x.numel=1000"])
+    assert (kernel.launch.grid, kernel.launch.source) == ((4, 1, 1), LaunchSource.HOST_CODE)
+
+
+@pytest.mark.parametrize(
+    ("elements", "change", "grid"),
+    [
+        ("torch::empty({1000, 3000}).numel()", ("", ""), 11719),  # x 256 threads
+        ("torch::empty({10, 30}).numel()", ("", ""), 640),  # which fill the GPU
+        ("torch::empty({1000, 3000}).numel()", ("if (i < n)", "if (i >= n) return;"), 11719),
+        ("torch::empty({1000, 3000}).numel()", ("if (i < n)", "for (; i < n; i += 256 * gridDim.x)"), 640),
+    ],
+)
+def test_a_grid_that_is_assumed_covers_what_is_known(elements, change, grid):
+    text = SCALE.replace("BODY", elements).replace(change[0] or "BODY", change[1])
+    (kernel,) = analysed(text.replace("(n + 255) / 256", "blocks_of_a_missing_header()"))
+    assert (kernel.launch.grid, kernel.launch.source) == ((grid, 1, 1), LaunchSource.ASSUMED)
+    assert "grid unknown: the result of blocks_of_a_missing_header()" in kernel.assumptions[-1].message
+
+
+_HANDED_ON = """
+__global__ void each(const float *x, int n) {}
+struct Layer { torch::Tensor weight, bias; int n; };
+void launched(torch::Tensor w, const at::Tensor& q, int n) {
+    each<<<w.size(1) * q.size(0), 32>>>(w.data_ptr<float>(), n);
+}
+void run(torch::Tensor input, const at::Tensor other, Layer layer) {
+    CALL
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "settings", "grid", "fixes"),
+    [
+        ("launched(input.contiguous(), other, 1);", [], 1024 * 1024, {"input.size1", "other.size0"}),
+        ("launched(input.contiguous(), other, 1);", ["input.size1=5", "other.size0=7"], 35, set()),
+        ("launched(input.contiguous(), other, 1);", ["w.size1=5", "q.size0=7"], 35, set()),
+        ("launched(input, other, 1);", ["w.size1=5"], 5 * 1024, {"other.size0"}),
+        ("launched(input, other, 1);", ["input.size1=5"], 5 * 1024, {"other.size0"}),
+        ("launched(layer.weight, layer.bias, 1);", ["layer.bias.size0=7"], 7 * 1024, {"layer.weight.size1"}),
+        ("launched(layer.weight, layer.bias, 1);", ["layer.bias.size0=7", "w.size1=9"], 63, set()),
+    ],
+)
+def test_tensors_go_by_the_names_of_their_callers_and_of_functions_and_members(call, settings, grid, fixes):
+    (kernel,) = analysed(_HANDED_ON.replace("CALL", call), set=settings)
+    assert kernel.launch.grid == (grid, 1, 1)
+    assert {told.fix for told in kernel.assumptions} == {f"--set {name}=VALUE" for name in fixes}
+
+
+def test_a_member_of_an_object_that_is_none(tmp_path, capsys):
+    path = tmp_path / "k.cu"
+    path.write_text(HEAD + _HANDED_ON.replace("CALL", "launched(layer.weight, layer.bias, 1);"))
+    assert run(["analyze", str(path), "--no-cache", "--set", "layer.weight.size1=512"]) == 0
+    assert run(["analyze", str(path), "--no-cache", "--set", "sheet.weight.size1=512"]) == 2
+    assert "'sheet.weight'" in capsys.readouterr().err
+
+
+def test_nobody_assumes_tensors_of_a_thousand_dimensions():
+    (kernel,) = _product("x.dim()")
+    assert [loop.trip_count for loop in kernel.loops] == [2]
+    assert {told.fix for told in kernel.assumptions} == {"--set x.numel=VALUE", "--set x.dim=VALUE"}

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.launches.instances import LaunchInstance, geometry_of, is_read, kernel_key
 from wattslice.launches.memory import Pointer, Unknown, Value, convert
-from wattslice.launches.sizes import agreeing_sizes
+from wattslice.launches.sizes import agreeing_sizes, heaviest_steps
 
 _Reached = tuple[ir.LaunchCall, tuple[ir.Call, ...]]
 
@@ -25,7 +25,7 @@ def agreed_sizes(instances: Iterable[LaunchInstance], kernels: Iterable[ir.Kerne
     The least of all bounds checks, for each is the most that its launch covers; else the largest that a
     launch walks through.
     """
-    by_name = {name: kernel for kernel in kernels for name in (kernel.name, kernel.mangled_name)}
+    by_name = _by_name(kernels)
     checked: dict[str, int] = {}
     walked: dict[str, int] = {}
     begun: dict[str, int] = {}
@@ -50,25 +50,49 @@ def agreed_sizes(instances: Iterable[LaunchInstance], kernels: Iterable[ir.Kerne
     return {**begun, **walked, **checked}
 
 
+def steps_of(instance: LaunchInstance, kernels: Iterable[ir.Kernel]) -> float:
+    """About how many steps the lanes of a launch take; 0 where its kernel or geometry is not known."""
+    kernel = _by_name(kernels).get(kernel_key(instance))
+    grid, block = geometry_of(instance).grid, geometry_of(instance).block
+    if kernel is None or grid is None or block is None:
+        return 0
+    arguments = [number_of(instance, index, parameter) for index, parameter in enumerate(kernel.parameters)]
+    return heaviest_steps(kernel, grid, block, arguments)
+
+
+def _by_name(kernels: Iterable[ir.Kernel]) -> dict[str, ir.Kernel]:
+    return {name: kernel for kernel in kernels for name in (kernel.name, kernel.mangled_name)}
+
+
+def counterparts(
+    instances: Sequence[LaunchInstance], again: Sequence[LaunchInstance]
+) -> list[LaunchInstance | None]:
+    """For each of `instances` the same launch of the reading `again`, reached on the same way; None: none."""
+    places: dict[_Reached, list[LaunchInstance]] = {}
+    for instance in again:
+        places.setdefault((instance.node, instance.path), []).append(instance)
+    numbers: dict[_Reached, int] = {}
+    found: list[LaunchInstance | None] = []
+    for instance in instances:
+        place = (instance.node, instance.path)
+        number = numbers[place] = numbers.get(place, -1) + 1
+        same = places.get(place, ())
+        found.append(same[number] if number < len(same) else None)
+    return found
+
+
 def with_assumed_arguments(
     instances: Sequence[LaunchInstance], again: Sequence[LaunchInstance]
 ) -> tuple[LaunchInstance, ...]:
     """`instances`, each with what the reading `again`, with values assumed for variables, knows of arguments
     that it does not know itself.
     """
-    places: dict[_Reached, list[LaunchInstance]] = {}
-    for instance in again:
-        places.setdefault((instance.node, instance.path), []).append(instance)
-    numbers: dict[_Reached, int] = {}
-    found: list[LaunchInstance] = []
-    for instance in instances:
-        place = (instance.node, instance.path)
-        number = numbers[place] = numbers.get(place, -1) + 1
-        same = places.get(place, ())
-        if number < len(same) and any(isinstance(argument, Unknown) for argument in instance.arguments):
-            instance = replace(instance, assumed_arguments=same[number].arguments)
-        found.append(instance)
-    return tuple(found)
+    return tuple(
+        instance
+        if same is None or not any(isinstance(argument, Unknown) for argument in instance.arguments)
+        else replace(instance, assumed_arguments=same.arguments)
+        for instance, same in zip(instances, counterparts(instances, again), strict=True)
+    )
 
 
 def number_of(instance: LaunchInstance, index: int, parameter: ir.Variable) -> int | float | None:

@@ -5,6 +5,7 @@ grid, block and arguments agree. The value is 1024; where the variable alone dec
 leave the GPU partly empty, the smallest 1024 * 4^k at which one gives every SM `BLOCKS_PER_SM` blocks; where
 1024 cannot be launched (a block of 1024 x 1024, a grid of 0), 16, or 65536 where that helps; where it makes a
 launch of more than `MOST_THREADS` threads (all four sizes of a tensor), the largest 1024 / 4^k that does not.
+Sizes of tensors whose loops would take a launch more than `MOST_STEPS` steps are smaller, batches first.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.launches.agreement import with_assumed_arguments
+from wattslice.launches.agreement import counterparts, with_assumed_arguments
 from wattslice.launches.instances import (
     AssumedVariable,
     LaunchInstance,
@@ -27,7 +28,7 @@ from wattslice.launches.instances import (
 )
 from wattslice.launches.launch import ASSUMED_SIZE, BLOCKS_PER_SM
 from wattslice.launches.memory import Record, Unknown, Value
-from wattslice.launches.tensors import is_channels, is_given_size
+from wattslice.launches.tensors import is_channels, is_given_size, may_be_less
 from wattslice_models.gpu import Gpu
 
 SMALL_SIZE = 16
@@ -35,7 +36,11 @@ LARGE_SIZE = 1 << 16
 LARGEST_SIZE = 1 << 22
 MOST_THREADS = 1 << 30
 """Of a launch whose sizes nobody gives: an array of as many numbers fills a good part of a GPU's memory."""
-_ROUNDS = 4
+MOST_STEPS = 1 << 32
+"""That all lanes of a launch take whose sizes nobody gives: some ten milliseconds."""
+LEAST_SIZE = 64
+"""Of a dimension that is no batch, where less is assumed because a launch would take too many steps."""
+_ROUNDS = 8
 _MAX_CHANGES = 6
 _STEADY = 0.1
 """Grids grow steadily where two factors of 4 make as many blocks of each, but for this share."""
@@ -45,6 +50,8 @@ Reader = Callable[[Mapping[str, int | float]], Sequence[LaunchInstance]]
 """Reads the launches again, with more variables fixed."""
 Agreeing = Callable[[Iterable[LaunchInstance]], dict[str, int]]
 """What launches of known geometry tell of the variables that they are passed (`agreement.py`)."""
+Steps = Callable[[LaunchInstance], float]
+"""About how many steps all lanes of a launch take."""
 
 _Place = tuple[ir.LaunchCall, tuple[ir.Call, ...]]
 """A launch in the source, and the calls that lead to it."""
@@ -67,7 +74,7 @@ class _Site(Struct):
 
 
 def with_assumed_variables(
-    instances: Sequence[LaunchInstance], read: Reader, gpu: Gpu, agree: Agreeing
+    instances: Sequence[LaunchInstance], read: Reader, gpu: Gpu, agree: Agreeing, steps: Steps
 ) -> tuple[LaunchInstance, ...]:
     """`instances`, those of unread launch sites replaced by what assumed variables make of them.
 
@@ -75,45 +82,90 @@ def with_assumed_variables(
     where arguments alone need them.
     """
     agreed = agree(instances)
-    found, latest, values = _with_geometry(instances, read, gpu, agreed)
-    if fewer := _fewer(found, values, agreed):
-        found, latest, values = _with_geometry(instances, read, gpu, {**agreed, **fewer})
-    return without_dead(_with_sizes(found, latest, read, values, agree))
+    smaller: dict[str, int] = {}
+    result: tuple[LaunchInstance, ...] = ()
+    for _ in range(_ROUNDS):
+        found, latest, values = _with_geometry(instances, read, gpu, agreed, smaller)
+        if fewer := _fewer(found, values, {**agreed, **smaller}):
+            found, latest, values = _with_geometry(instances, read, gpu, agreed, {**fewer, **smaller})
+        result = _with_sizes(found, latest, read, {**smaller, **agree(found), **values}, values)
+        if not (less := _less_work(result, agreed, steps)):
+            break
+        smaller |= less
+    return without_dead(result)
+
+
+def _less_work(
+    instances: Sequence[LaunchInstance], agreed: Mapping[str, int], steps: Steps
+) -> dict[str, int]:
+    """Smaller sizes for tensors of launches that would take more than `MOST_STEPS`: of their first
+    dimensions, which are batches, and where these are small of all others.
+    """
+    found: dict[str, int] = {}
+    for instance in instances:
+        every = (*instance.assumed, *instance.assumed_sizes)
+        sizes = {
+            one.name: int(one.value)
+            for one in every
+            if one.name not in agreed and may_be_less(one.name, one.reason)
+        }
+        batches = {
+            name: size for name, size in sizes.items() if name.endswith(".size0") and size > SMALL_SIZE
+        }
+        open_ = batches or {name: size for name, size in sizes.items() if size > LEAST_SIZE}
+        if open_ and (excess := steps(instance) / MOST_STEPS) > 1:
+            least = SMALL_SIZE if batches else LEAST_SIZE
+            factor = 4 ** _steps_to_fill(excess, 4.0 ** len(open_))
+            less = {name: max(least, size // factor) for name, size in open_.items()}
+            found |= {name: min(size, found.get(name, size)) for name, size in less.items()}
+    return found
 
 
 def _with_sizes(
     instances: Sequence[LaunchInstance],
     latest: Sequence[LaunchInstance],
     read: Reader,
+    told: Mapping[str, int | float],
     values: Mapping[str, int | float],
-    agree: Agreeing,
 ) -> tuple[LaunchInstance, ...]:
-    """`instances`, with values for the sizes of tensors that their arguments need, one in all launches."""
-    wanted = _wanted(instances)
-    lacking = {name: _size(name, wanted, values) for name in wanted}
-    told = {name: value for name, value in agree(instances).items() if name in lacking}
-    sizes = {**lacking, **told, **{name: value for name, value in values.items() if name in lacking}}
-    again = read({**values, **sizes}) if lacking.keys() - values.keys() else latest
-    places: dict[_Place, list[LaunchInstance]] = {}
-    for instance in again:
-        places.setdefault(_place(instance), []).append(instance)
-    numbers: dict[_Place, int] = {}
-    found: list[LaunchInstance] = []
-    for instance in instances:
-        number = numbers[_place(instance)] = numbers.get(_place(instance), -1) + 1
-        same = places.get(_place(instance), ())
-        why = {str(one.variable): one.reason for one in _sizes_lacking(instance)}
-        if why and number < len(same) and _has_its_geometry(same[number], instance):
-            pairs = zip(instance.arguments, same[number].arguments, strict=True)
-            arguments = tuple(new if _lacks_size(old) else old for old, new in pairs)
-            assumed = tuple(AssumedVariable(name, sizes[name], why[name]) for name in sorted(why))
-            instance = replace(instance, arguments=arguments, assumed_sizes=assumed)
-        found.append(instance)
+    """`instances`, with values for the sizes of tensors that their arguments need, one in all launches.
+
+    `told`: what they are by other launches, `values`: of them those of the reading `latest`.
+    """
+    found, again = list(instances), latest
+    lacking = [dict[str, Unknown]() for _ in instances]
+    sizes: dict[str, int | float] = {}
+    for _ in range(_ROUNDS):  # a product of sizes lacks one after the other
+        for whys, instance in zip(lacking, found, strict=True):
+            whys.update({str(one.variable): one for one in _sizes_lacking(instance)})
+        wanted = {name: one for whys in lacking for name, one in whys.items()}
+        if wanted.keys() <= sizes.keys():
+            break
+        fresh = {name: told.get(name, _size(one, wanted, values)) for name, one in wanted.items()}
+        sizes = {**fresh, **sizes}
+        again = read({**values, **sizes}) if sizes.keys() - values.keys() else latest
+        pairs = zip(found, counterparts(found, again), lacking, strict=True)
+        found = [_with_sizes_of(new, old, sizes, why) for old, new, why in pairs]
     return with_assumed_arguments(found, again) if values or sizes else tuple(found)
 
 
-def _wanted(instances: Sequence[LaunchInstance]) -> set[str]:
-    return {str(why.variable) for instance in instances for why in _sizes_lacking(instance)}
+def _with_sizes_of(
+    new: LaunchInstance | None,
+    old: LaunchInstance,
+    sizes: Mapping[str, int | float],
+    lacking: Mapping[str, Unknown],
+) -> LaunchInstance:
+    """`old`, with the arguments that lacked sizes of tensors as they are in `new`."""
+    if not lacking or new is None or not _has_its_geometry(new, old):
+        return old
+    pairs = zip(old.arguments, new.arguments, strict=True)
+    arguments = tuple(now if _lacks_size(before) else before for before, now in pairs)
+    assumed = tuple(AssumedVariable(name, sizes[name], lacking[name].reason) for name in sorted(lacking))
+    return replace(old, arguments=arguments, assumed_sizes=assumed)
+
+
+def _wanted(instances: Sequence[LaunchInstance]) -> dict[str, Unknown]:
+    return {str(why.variable): why for instance in instances for why in _sizes_lacking(instance)}
 
 
 def _fewer(
@@ -126,7 +178,7 @@ def _fewer(
         if first not in values or first in agreed:
             continue
         tensor = first.removesuffix("0")
-        sizes = {name: _size(name, wanted, values) for name in wanted if name.startswith(tensor)}
+        sizes = {name: _size(why, wanted, values) for name, why in wanted.items() if name.startswith(tensor)}
         sizes |= {name: value for name, value in values.items() if name.startswith(tensor)}
         number = int(values[first])
         while number > SMALL_SIZE and math.prod({**sizes, first: number}.values()) > MOST_THREADS:
@@ -136,8 +188,11 @@ def _fewer(
     return found
 
 
-def _size(name: str, wanted: Collection[str], values: Mapping[str, int | float]) -> int:
+def _size(why: Unknown, wanted: Collection[str], values: Mapping[str, int | float]) -> int | float:
     """The value assumed for a size of a tensor: few channels of images; no more than memory holds."""
+    if why.likely is not None:  # of its number of dimensions
+        return why.likely
+    name = str(why.variable)
     size = SMALL_SIZE if is_channels(name, {*wanted, *values}) else ASSUMED_SIZE
     tensor = f"{name.rpartition('.')[0]}.size"
     others = math.prod(value for other, value in values.items() if other.startswith(tensor))
@@ -162,10 +217,16 @@ def _has_its_geometry(one: LaunchInstance, other: LaunchInstance) -> bool:
 
 
 def _with_geometry(
-    instances: Sequence[LaunchInstance], read: Reader, gpu: Gpu, agreed: Mapping[str, int]
+    instances: Sequence[LaunchInstance],
+    read: Reader,
+    gpu: Gpu,
+    agreed: Mapping[str, int],
+    smaller: Mapping[str, int],
 ) -> tuple[Sequence[LaunchInstance], Sequence[LaunchInstance], Mapping[str, int | float]]:
     """`instances`, those of unread launch sites replaced by what assumed variables make of them; the last
     reading, and the values that it was made with.
+
+    `smaller`: values to be assumed for some, where they turn out to be needed.
     """
     running = {kernel_key(instance) for instance in instances if instance.is_certain}
     known = {
@@ -186,12 +247,13 @@ def _with_geometry(
             break
         for site in sites.values():
             for name, why in site.causes.items():
-                values.setdefault(name, ASSUMED_SIZE if why.likely is None else why.likely)
+                assumed = ASSUMED_SIZE if why.likely is None else why.likely
+                values.setdefault(name, smaller.get(name, assumed))
         latest = read(values)
     if not values:
         return instances, instances, values
     latest = read(values) if latest is instances else latest
-    fixed = {*agreed, *_likely(sites)}
+    fixed = {*agreed, *smaller, *_likely(sites)}
     values, latest = _launchable(sites, values, latest, read, fixed)
     values, latest = _fitting(sites, values, latest, read, fixed)
     values, latest = _filling(sites, values, latest, read, BLOCKS_PER_SM * gpu.sm_count, fixed)

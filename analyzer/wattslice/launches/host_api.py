@@ -76,7 +76,12 @@ def _clamped(number: Number, low: Number, high: Number) -> Number:
     return min(max(number, low), high)
 
 
-_MATHEMATICS: dict[str, Callable[..., Number]] = {**_OF_ONE, **_OF_TWO, "clamp": _clamped}
+def _rounded_up(number: int, by: int) -> int:
+    return -(-number // by)
+
+
+_OF_PYTORCH = dict.fromkeys(("ceil_div", "ATenCeilDiv", "THCCeilDiv"), _rounded_up)
+_MATHEMATICS: dict[str, Callable[..., Number]] = {**_OF_ONE, **_OF_TWO, "clamp": _clamped, **_OF_PYTORCH}
 """Also found with the suffix f (single precision), l, ll and the prefix std::."""
 
 _BY_SEMANTICS = {

@@ -22,7 +22,7 @@ from wattslice.launches.evaluator import BudgetExceededError
 from wattslice.launches.instances import LaunchInstance, values_of, without_dead
 from wattslice.launches.interpreter import Interpreter
 from wattslice.launches.layouts import NUMBERS, scalars_of
-from wattslice.launches.memory import Memory, Storage, Unknown
+from wattslice.launches.memory import Memory, SizesAsked, Storage, Unknown
 from wattslice.launches.relevance import Relevance, relevance_of
 from wattslice_models.gpu import Gpu
 
@@ -121,6 +121,7 @@ class _OneProgram:
         self._graph = call_graph(program)
         self._steps_left = MAX_STEPS_OF_ALL_READINGS
         self._readings: list[_Reading] = []
+        self._sizes_asked = SizesAsked()
         every = frozenset[ir.LaunchCall]().union(*(self._graph.launches_from(f) for f in program.functions))
         self.sites = every if sites is None else sites
 
@@ -157,7 +158,12 @@ class _OneProgram:
                 return one.found
         try:
             with deep_recursion():  # deeply nested code must not look like no code
-                return self._collect(pins, given, assumed)
+                found = self._collect(pins, given, assumed)
+                if self._sizes_asked.is_known_too_late():
+                    self._sizes_asked.totals.clear()
+                    self._readings.clear()
+                    found = self._collect(pins, given, assumed)
+                return found
         except RecursionError:
             return ()
 
@@ -170,7 +176,7 @@ class _OneProgram:
     def _collect(
         self, pins: Mapping[str, int | float], given: ProgramArguments | None, assumed: frozenset[str]
     ) -> tuple[LaunchInstance, ...]:
-        memory, steps_before = Memory(pins, assumed), self._steps_left
+        memory, steps_before = Memory(pins, assumed, self._sizes_asked), self._steps_left
         instances: list[LaunchInstance] = []
         main = self._main
         files = DataFiles(Path(self._program.file if main is None else main.span.file).parent)

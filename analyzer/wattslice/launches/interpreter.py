@@ -58,7 +58,7 @@ from wattslice.launches.memory import (
     without_argc,
 )
 from wattslice.launches.relevance import Relevance
-from wattslice.launches.tensors import tensor_call
+from wattslice.launches.tensors import is_check, name_tensors, note_check, tensor_call
 from wattslice_models.gpu import Gpu
 
 MAX_CALL_DEPTH = 12
@@ -131,6 +131,7 @@ class Interpreter(HostLoops):
             if parameter in function.reference_parameters:
                 storage.class_name = ""  # or of one that derives from it
             self.memory.write(storage, 0, value, parameter.type)
+            name_tensors(self.memory, Pointer(storage, 0), parameter.type)
         if function.name == "main" and self._given is not None:
             for parameter, value in zip(function.parameters, main_arguments(self._given), strict=False):
                 self.memory.write(self.memory.storage(parameter), 0, value, parameter.type)
@@ -359,6 +360,8 @@ class Interpreter(HostLoops):
             return 0
         if host_api.ends(node):
             raise LeftError(frozenset())
+        if is_check(node):
+            note_check(self.memory, node.arguments[0], self.evaluate)
         if node.name == ir.GRAPH_NODE:
             return self._graph_node(node, arguments)
         if host_api.takes_a_graph(node):

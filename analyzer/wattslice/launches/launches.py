@@ -42,6 +42,7 @@ from wattslice.launches.launch import (
     UnknownArgument,
 )
 from wattslice.launches.memory import Pointer, Record, Unknown, Value, convert, told_why
+from wattslice.launches.sizes import covering_grid
 from wattslice.launches.zeros import ZeroArrays
 from wattslice_models.gpu import Gpu
 
@@ -198,8 +199,9 @@ def _launch(
         if not geometry.is_impossible:
             parts = known_extents(chosen.grid, MAX_GRID), known_extents(chosen.block, MAX_BLOCK)
         what = _what(grid, block)
-        grid = grid or default_grid(kernel, gpu, parts[0])
         block = block or default_block(kernel, parts[1])
+        numbers = [number_of(chosen, index, parameter) for index, parameter in enumerate(kernel.parameters)]
+        grid = grid or covering_grid(kernel, default_grid(kernel, gpu, parts[0]), block, numbers)
         assumptions.append(_assumed(kernel, grid, block, line, f"{what} unknown", geometry.cause))
     assumptions.extend(_assumed_variable(kernel, grid, block, line, variable) for variable in chosen.assumed)
     assumptions.extend(_assumed_size(line, variable) for variable in chosen.assumed_sizes)

@@ -433,6 +433,22 @@ def moved(key: int, by: int) -> int:
     return key + by if key < _PAGE else _PAGE * (moved(key // _PAGE - 1, by) + 1) + key % _PAGE
 
 
+class SizesAsked(Struct):
+    """What host code asks of tensors, by name, in all its readings: it tells how many dimensions they have.
+
+    `sizes`: the `i` of each `x.size(i)`. `ranks`: dimensions that `x.dim() == 4` and accessors state.
+    `totals`: names of which the number of elements was asked for while nothing of the others was known.
+    """
+
+    sizes: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
+    ranks: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
+    totals: set[str] = field(default_factory=set[str])
+
+    def is_known_too_late(self) -> bool:
+        """Whether a number of elements was given a name of its own that sizes named later make."""
+        return not self.totals.isdisjoint({*self.sizes, *self.ranks})
+
+
 class Memory:
     """Storages of all live variables; every write can be undone.
 
@@ -441,7 +457,13 @@ class Memory:
     would change nothing of what was done. `lacking`, `known`: scalars that were read so.
     """
 
-    def __init__(self, pins: Mapping[str, int | float], assumed: Collection[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        pins: Mapping[str, int | float],
+        assumed: Collection[str] = frozenset(),
+        sizes_asked: SizesAsked | None = None,
+    ) -> None:
+        self.sizes_asked = SizesAsked() if sizes_asked is None else sizes_asked
         self.frames: list[Frame] = [{}]
         self._globals: Frame = {}
         self._shared: dict[str, Storage] = {}
@@ -585,6 +607,11 @@ class Memory:
         """The value that is fixed for what goes by this name; None where none is."""
         self.asked[name] = found = self._pins.get(name)
         return found
+
+    def set_by_users(self, name: str) -> int | float | None:
+        """The value that users fix for what goes by this name; None where it is assumed or there is none."""
+        fixed = self.pin(name)
+        return None if name in self._assumed else fixed
 
     def global_named(self, name: str) -> Storage:
         """The storage of the file-scope variable of this name, which code may declare later."""

@@ -294,7 +294,8 @@ def _is_of_object(setting: Setting, known: Sequence[KnownNames]) -> bool:
     """Whether a setting is of an object in the host code: of a tensor, `x.size0`, or a member."""
     if any(f"{setting.kernel}.{setting.name}" in names.host_members for names in known):
         return True
-    return names_size(setting.name) and any(setting.kernel in names.host_variables for names in known)
+    variable = (setting.kernel or "").partition(".")[0]  # of one that is a member: x.weight.size0
+    return names_size(setting.name) and any(variable in names.host_variables for names in known)
 
 
 def _names_no_member(

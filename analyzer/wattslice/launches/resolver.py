@@ -13,7 +13,7 @@ from wattslice import ir
 from wattslice.errors import Severity
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches import host_api
-from wattslice.launches.agreement import agreed_sizes
+from wattslice.launches.agreement import agreed_sizes, steps_of
 from wattslice.launches.assumed_variables import with_assumed_variables
 from wattslice.launches.call_graph import call_graph
 from wattslice.launches.host_code import HostCode
@@ -241,7 +241,10 @@ def resolve_launches(
     def agree(found: Iterable[LaunchInstance]) -> dict[str, int]:
         return agreed_sizes(found, program.kernels)
 
-    instances = with_assumed_variables(instances, read_again, gpu, agree)
+    def steps(instance: LaunchInstance) -> float:
+        return steps_of(instance, program.kernels)
+
+    instances = with_assumed_variables(instances, read_again, gpu, agree, steps)
     by_name: dict[str, list[LaunchInstance]] = {}
     for instance in instances:
         by_name.setdefault(kernel_key(instance), []).append(instance)

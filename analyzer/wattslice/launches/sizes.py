@@ -19,12 +19,13 @@ from msgspec import Struct
 from wattslice import ir
 from wattslice.ir.accesses import is_written_alike
 from wattslice.ir.c_arithmetic import fold
-from wattslice.launches.launch import ASSUMED_SIZE, Dim3, KernelLaunch
+from wattslice.launches.launch import ASSUMED_SIZE, MAX_GRID, Dim3, KernelLaunch
 
 _ORDERS = {ir.BinaryOp.LT: 1, ir.BinaryOp.GE: 1, ir.BinaryOp.LE: 0, ir.BinaryOp.GT: 0}
 """What `index op size` adds to the largest index to make the size; written the other way round, the same with
 the operator mirrored."""
 _ENDS = tuple(product((False, True), repeat=2))  # first or last block, first or last thread of it
+_WARP = 32
 _Values = tuple[int | float, ...]  # at each of _ENDS
 _Axis = tuple[bool, int]  # whether of the grid, and which
 
@@ -63,6 +64,28 @@ def assumed_sizes(launch: KernelLaunch) -> dict[ir.Variable, int]:
         if parameter.name in given:
             sizes[parameter] = int(given[parameter.name])
     return sizes
+
+
+def heaviest_steps(
+    kernel: ir.Kernel, grid: Dim3, block: Dim3, arguments: Sequence[int | float | None]
+) -> float:
+    """About how many steps all lanes of a launch take in the heaviest nest of loops of the kernel.
+
+    An argument that is None is `ASSUMED_SIZE`. A loop whose bound is not computed from arguments takes one.
+    """
+    reader = _StepReader(kernel, grid, block, [ASSUMED_SIZE if a is None else a for a in arguments], {})
+    reader.visit(kernel.body)
+    return math.prod(grid) * -(-math.prod(block) // _WARP) * _WARP * reader.steps
+
+
+def covering_grid(
+    kernel: ir.Kernel, grid: Dim3, block: Dim3, arguments: Sequence[int | float | None]
+) -> Dim3:
+    """`grid`, larger where the kernel checks an index of its threads against a known number beyond them."""
+    reader = _CoverReader(kernel, grid, block, arguments, {})
+    reader.visit(kernel.body)
+    x, y, z = map(max, grid, (reader.needed.get(axis, 1) for axis in range(3)))
+    return x, y, z
 
 
 class _Reader:
@@ -368,6 +391,62 @@ class _Reader:
                 return (self._grid[node.axis],) * len(_ENDS)
             case _:
                 return None
+
+
+class _CoverReader(_Reader):
+    """Reads a kernel's body in order, for the blocks that `needed` along each axis."""
+
+    needed: Mapping[int, int] = {}
+
+    def _note(self, index: ir.Expr, size: ir.Expr, slack: int, *, is_check: bool) -> None:
+        """`index < size`: threads of one axis of the grid up to `size`, except in a loop that walks it."""
+        of_grid = [axis for in_grid, axis in self._axes_of(index) if in_grid]
+        last, bound = self._evaluate(index), self._evaluate(size)
+        if is_check and len(of_grid) == 1 and last is not None and bound is not None:
+            (axis,) = of_grid
+            blocks = math.ceil(max(bound) * self._grid[axis] / max(1, max(last) + slack))
+            self.needed = {**self.needed, axis: min(max(blocks, self.needed.get(axis, 1)), MAX_GRID[axis])}
+
+
+class _StepReader(_Reader):
+    """Reads a kernel's body in order, for the most steps of a thread in a nest of loops."""
+
+    steps = _around = 1.0
+
+    def _note(self, index: ir.Expr, size: ir.Expr, slack: int, *, is_check: bool) -> None:
+        """Nothing: all parameters are known."""
+
+    def _loop(self, loop: ir.Loop) -> None:
+        for init in loop.init:
+            self.visit(init)
+        around, counters = self._around, self._assigned(loop)
+        tests = [] if loop.condition is None else self._decisions(loop.condition)
+        compared = [pair for test in tests for pair in _compared(test)]
+        step = self._step(loop.step)
+        self._around *= min(
+            (self._trips(i, size, step) for i, size, _ in compared if ir.read_variable(i) in counters),
+            default=1,
+        )
+        self.steps = max(self.steps, self._around)
+        self._forget(loop)
+        self.visit(loop.body)
+        self._around = around
+
+    def _step(self, step: ir.Expr | None) -> float | None:
+        """What a loop adds to its counter, as far as that is seen."""
+        if isinstance(step, ir.Increment):
+            return 1
+        if not isinstance(step, ir.Assign) or step.op is not ir.BinaryOp.ADD:
+            return None
+        added = self._evaluate(step.value)
+        return None if added is None else max(added)
+
+    def _trips(self, index: ir.Expr, size: ir.Expr, step: float | None) -> float:
+        """Of a loop from `index` to `size`; without a step that is known, all threads share it."""
+        first, last = self._evaluate(index), self._evaluate(size)
+        if first is None or last is None:
+            return 1
+        return max(1, (max(last) - min(first)) / (step or max(first) - min(first) + 1))
 
 
 def _is_decision(expr: ir.Expr) -> bool:

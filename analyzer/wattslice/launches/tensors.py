@@ -1,9 +1,13 @@
 """Sizes of tensors in the host code of PyTorch extensions.
 
-Whoever calls an extension gives the tensors, so that their sizes are named: `x.size0`, `x.size1`, ...,
-`x.size_1` for `x.size(-1)`, `x.numel`. Such a name is a variable like any other: assumed where a launch
-depends on it, the same in all launches, and settled by `--set x.size0=VALUE`. What is made of a tensor keeps
-its names; a tensor of given sizes has these.
+Whoever calls an extension gives the tensors, so that their sizes are named: `x.size0`, `x.size1`, ... Such a
+name is a variable like any other: assumed where a launch depends on it, the same in all launches, and settled
+by `--set x.size0=VALUE`. What is made of a tensor keeps its names; a tensor of given sizes has these.
+
+`x.numel()` is the product of the sizes, `x.size(-1)` the last of them, where the number of dimensions is
+known: from an accessor, or from `TORCH_CHECK(x.dim() == 4)`. Checks state sizes as well. Else that number is
+`x.dim`, assumed to be as many as sizes are asked for. A tensor of which no size is asked for has `x.numel`,
+and `x.size(-1)` is `x.size_1` without `x.dim`.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ _DIMENSIONS = -1
 """Where a shape holds its number of dimensions; sizes are at 0, 1, ..."""
 _LOST = -2
 """Where a shape holds why none of its sizes is known."""
+_STRIDED = -3
+"""Where a shape holds why its strides do not follow from its sizes."""
 _MOST_DIMENSIONS = 16
 _BY_CALLER = "given by whoever calls the extension"
 _ACCESSOR = "GenericPackedTensorAccessor<"
@@ -46,38 +52,81 @@ def _shape_of(memory: Memory, value: Value) -> Storage | None:
     held = value.storage.cells.get(value.offset)
     if isinstance(held, Pointer):
         return held.storage
-    shape = Storage(value.storage.name)
+    shape = Storage(_name_of(value))
     memory.set_cell(value.storage, value.offset, Pointer(shape, 0))
     return shape
+
+
+def name_tensors(memory: Memory, place: Pointer, type_: ir.Type) -> None:
+    """Let the tensors that an entry point is given have its names, also where it hands on copies."""
+    if _is_tensor(type_):
+        _shape_of(memory, place)
+    for member in type_.fields:
+        name_tensors(memory, Pointer(place.storage, place.offset + member.offset_bytes), member.type)
+
+
+def _name_of(tensor: Pointer) -> str:
+    """The variable, or `variable.member`."""
+    name, type_, offset = tensor.storage.name, tensor.storage.layout.type, tensor.offset
+    while type_.fields and not _is_tensor(type_):
+        member = max(
+            (one for one in type_.fields if one.offset_bytes <= offset), key=lambda m: m.offset_bytes
+        )
+        name, type_, offset = f"{name}.{member.name}", member.type, offset - member.offset_bytes
+    return name
 
 
 def _made(shape: Storage) -> Record:
     return Record({0: Pointer(shape, 0)})
 
 
-def _named(memory: Memory, shape: Storage, what: str) -> Value:
+def _named(memory: Memory, shape: Storage, what: str, likely: int | None = None) -> Value:
     name = f"{shape.name}.{what}"
     if (lost := shape.cells.get(_LOST)) is not None:
         return lost
     known = memory.pin(name)
-    return Unknown(_BY_CALLER, name) if known is None else int(known)
+    return Unknown(_BY_CALLER, name, likely=likely) if known is None else int(known)
+
+
+def _count(memory: Memory, shape: Storage) -> Value:
+    """The number of dimensions; where nothing states it, likely as many as sizes are asked of, but two."""
+    if (known := shape.cells.get(_DIMENSIONS)) is not None:
+        return known
+    stated = memory.sizes_asked.ranks.get(shape.name, set[int]())
+    if len(stated) == 1 and _LOST not in shape.cells:
+        return next(iter(stated))
+    asked = {*memory.sizes_asked.sizes.get(shape.name, ()), *(rank - 1 for rank in stated)}
+    first, last = max(asked, default=-1) + 1, max(0, -min(asked, default=0))
+    return _named(memory, shape, "dim", max(2, first + last) if asked else None)
 
 
 def _size(memory: Memory, shape: Storage, dimension: int) -> Value:
-    count = shape.cells.get(_DIMENSIONS)
+    count = _count(memory, shape)
     if dimension < 0 and isinstance(count, int):
         dimension += count
     if dimension in shape.cells and dimension >= 0:
         return shape.cells[dimension]
+    if dimension >= 0 and isinstance(count, int):
+        from_end = f"size_{count - dimension}"
+        if memory.pin(f"{shape.name}.size{dimension}") is None and memory.pin(f"{shape.name}.{from_end}"):
+            return _named(memory, shape, from_end)
     return _named(memory, shape, f"size{dimension}" if dimension >= 0 else f"size_{-dimension}")
 
 
-def _product(memory: Memory, shape: Storage) -> Value:
-    count = shape.cells.get(_DIMENSIONS)
+def _product(memory: Memory, shape: Storage, after: int = 0) -> Value:
+    """The number of elements; of a row of the dimensions from `after`."""
+    count = _count(memory, shape)
+    if not after and _DIMENSIONS not in shape.cells:
+        total = _named(memory, shape, "numel")
+        if isinstance(total, int):
+            return total
+        if isinstance(count, Unknown) and count.likely is None:
+            memory.sizes_asked.totals.add(shape.name)
+            return total
     if not isinstance(count, int):
-        return _named(memory, shape, "numel")
+        return count
     product = 1
-    for dimension in range(count):
+    for dimension in range(after, count):
         size = _size(memory, shape, dimension)
         if not isinstance(size, int):
             return size
@@ -102,9 +151,30 @@ _Arguments = tuple[Value, ...]
 
 def _like(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     """empty_like(x), x.contiguous(), x.sizes(): the sizes of x."""
-    del node
     shape = _shape_of(memory, arguments[0])
+    if shape is not None and _STRIDED in shape.cells and node.name == "contiguous":
+        shape = Storage(shape.name, {at: cell for at, cell in shape.cells.items() if at != _STRIDED})
     return None if shape is None else _made(shape)
+
+
+def _with_strides_of(made: Storage, node: ir.Call) -> Record:
+    """A view of the same data, whose elements lie otherwise than its sizes say."""
+    made.cells[_STRIDED] = Unknown(f"of what {node.name}() made")
+    return _made(made)
+
+
+def _stride(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """x.stride(i) of a contiguous tensor: the elements of a row of the dimensions behind it."""
+    shape, at = _shape_of(memory, arguments[0]), arguments[1] if len(arguments) > 1 else None
+    if shape is None or not isinstance(at, int):
+        return None
+    if (strided := shape.cells.get(_STRIDED)) is not None or at == -1:
+        return 1 if strided is None else strided
+    if _DIMENSIONS not in shape.cells:
+        memory.sizes_asked.sizes.setdefault(shape.name, set()).add(at)
+    count = _count(memory, shape)
+    at = at + count if at < 0 and isinstance(count, int) else at
+    return _product(memory, shape, at + 1) if at >= 0 else count
 
 
 def _created(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -122,13 +192,10 @@ def _viewed(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
     if shape is None or not sizes:
         return None
     known = [size for size in sizes if isinstance(size, int) and size > 0]
-    total = _product(memory, shape)
+    total = _product(memory, shape) if -1 in sizes else 0
     rest: Value = total if isinstance(total, Unknown) else Unknown("a size that the others leave")
     if isinstance(total, int) and len(known) == len(sizes) - 1:
-        product = 1
-        for size in known:
-            product *= size
-        rest = total // product
+        rest = total // prod(known) or Unknown("of more elements than the tensor has")
     return _made(_of_sizes(shape.name, tuple(rest if size == -1 else size for size in sizes)))
 
 
@@ -137,9 +204,14 @@ def _transposed(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value |
     first, second = (0, 1) if node.name == "t" else arguments[1:3] if len(arguments) > 2 else (None, None)
     if shape is None or not isinstance(first, int) or not isinstance(second, int):
         return None
+    count = _count(memory, shape)
+    if isinstance(count, int):
+        first, second = first % max(count, 1), second % max(count, 1)
+    if min(first, second) < 0:
+        return None
     cells = dict(shape.cells)
     cells[first], cells[second] = _size(memory, shape, second), _size(memory, shape, first)
-    return _made(Storage(shape.name, cells))
+    return _with_strides_of(Storage(shape.name, cells), node)
 
 
 def _resized(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -164,7 +236,7 @@ def _permuted(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | N
     whole = [at % len(whole) for at in whole]
     if sorted(whole) != list(range(len(whole))):
         return None
-    return _made(_of_sizes(shape.name, tuple(_size(memory, shape, at) for at in whole)))
+    return _with_strides_of(_of_sizes(shape.name, tuple(_size(memory, shape, at) for at in whole)), node)
 
 
 def _narrowed(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -190,7 +262,7 @@ def _narrowed(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | N
     found = _of_sizes(f"{shape.name}.{node.name}", tuple(sizes))
     if not isinstance(count, int):
         del found.cells[_DIMENSIONS]
-    return _made(found)
+    return _with_strides_of(found, node)
 
 
 def _asked_size(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -200,7 +272,11 @@ def _asked_size(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value |
         return None
     if len(arguments) < 2:
         return _dimensions(memory, node, arguments)
-    return _size(memory, shape, arguments[1]) if isinstance(arguments[1], int) else None
+    if not isinstance(arguments[1], int):
+        return None
+    if _DIMENSIONS not in shape.cells:
+        memory.sizes_asked.sizes.setdefault(shape.name, set()).add(arguments[1])
+    return _size(memory, shape, arguments[1])
 
 
 def _dimensions(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -208,7 +284,10 @@ def _dimensions(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value |
     shape = _shape_of(memory, arguments[0])
     if shape is None:
         return None
-    return shape.cells.get(_DIMENSIONS, _named(memory, shape, "dim"))
+    count = _count(memory, shape)
+    if isinstance(count, Unknown) and count.variable and count.likely is None:  # no size is asked for
+        return replace(count, likely=2)
+    return count
 
 
 def _numel(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -242,6 +321,9 @@ def _accessor(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | N
     if shape is None:
         return None
     cells: dict[int, Value] = {}
+    names = accessor_sizes(node.type)
+    if names and _DIMENSIONS not in shape.cells:
+        memory.sizes_asked.ranks.setdefault(shape.name, set()).add(len(names))
     for member in node.type.fields:
         offset = member_of(node.type, member.name)[0]
         if member.name.startswith("size_"):
@@ -276,6 +358,7 @@ _FUNCTIONS: dict[str, _Function] = {
     **dict.fromkeys(("packed_accessor32", "packed_accessor64", "packed_accessor", "accessor"), _accessor),
     **dict.fromkeys(("is_cuda", "is_contiguous", "defined"), _true),
     "numel": _numel,
+    "stride": _stride,
 }
 
 
@@ -296,13 +379,65 @@ def tensor_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) -> 
     return Unknown(f"the result of {name}()") if found is None else found
 
 
+def is_check(node: ir.Call) -> bool:
+    """Whether a call says that a condition holds: TORCH_CHECK and the like."""
+    return node.name == "wattslice_check" and len(node.arguments) == 1
+
+
+def note_check(memory: Memory, condition: ir.Expr, evaluate: Callable[[ir.Expr], Value]) -> None:
+    """Keep what a condition that holds says of tensors: `x.dim() == 4 && x.size(1) == y.size(0)`."""
+    condition = ir.strip_casts(condition)
+    if isinstance(condition, ir.Logical) and condition.op is ir.LogicalOp.AND:
+        note_check(memory, condition.left, evaluate)
+        note_check(memory, condition.right, evaluate)
+    elif isinstance(condition, ir.Binary) and condition.op is ir.BinaryOp.EQ:
+        for one, other in ((condition.left, condition.right), (condition.right, condition.left)):
+            asked = ir.strip_casts(one)
+            of = asked.arguments[0].type if isinstance(asked, ir.Call) and asked.arguments else ir.VOID
+            if isinstance(asked, ir.Call) and _is_tensor(of.element or of):
+                _note_equal(memory, asked, evaluate(other), evaluate)
+
+
+def _note_equal(memory: Memory, asked: ir.Call, value: Value, evaluate: Callable[[ir.Expr], Value]) -> None:
+    """Keep that x.dim() or x.size(i) is `value`, unless it is known."""
+    tensor, *rest = (evaluate(argument) for argument in asked.arguments)
+    shape = _shape_of(memory, _itself(memory, asked.arguments[0], tensor))
+    if shape is None or not (isinstance(value, int) or (isinstance(value, Unknown) and value.variable)):
+        return
+    if _FUNCTIONS.get(asked.name) is _dimensions and isinstance(value, int):
+        if _DIMENSIONS not in shape.cells:
+            memory.set_cell(shape, _DIMENSIONS, value)
+    elif asked.name == "size" and rest and isinstance(at := rest[0], int):
+        known, count = _size(memory, shape, at), _count(memory, shape)
+        at += count if at < 0 and isinstance(count, int) else 0
+        is_other = isinstance(known, Unknown) and not (
+            isinstance(value, Unknown) and value.variable == known.variable
+        )
+        if at >= 0 and is_other:
+            memory.set_cell(shape, at, value)
+
+
 def _itself(memory: Memory, argument: ir.Expr, value: Value) -> Value:
     """The tensor that a variable holds, which is known by the name of the variable."""
     while isinstance(argument, ir.Construct) and len(argument.arguments) == 1:
         argument = argument.arguments[0]
     if isinstance(argument, ir.Read) and not argument.place.path and _is_tensor(argument.type):
-        return Pointer(memory.storage(argument.place.variable), 0)
+        value = Pointer(memory.storage(argument.place.variable), 0)
+        _set_by_users(memory, value, argument.place.variable.name)
+    elif isinstance(argument, ir.AddressOf) and _is_tensor(argument.variable.type):
+        _set_by_users(memory, value, argument.variable.name)
     return value
+
+
+def _set_by_users(memory: Memory, value: Value, name: str) -> None:
+    """What users say of the sizes of a tensor by the name that a function has for its caller's."""
+    shape = _shape_of(memory, value)
+    if shape is None or shape.name == name:
+        return
+    for at in range(_MOST_DIMENSIONS):
+        size = memory.set_by_users(f"{name}.size{at}")
+        if size is not None and shape.cells.get(at) != size:
+            memory.set_cell(shape, at, int(size))
 
 
 def names_size(name: str) -> bool:
@@ -314,6 +449,11 @@ def names_size(name: str) -> bool:
 def is_given_size(value: Value) -> bool:
     """Whether a value is a size of a tensor that whoever calls the extension gives, or computed from one."""
     return isinstance(value, Unknown) and value.reason == _BY_CALLER and value.variable is not None
+
+
+def may_be_less(name: str, reason: str) -> bool:
+    """Whether less may be assumed of what goes by a name: a size of a tensor, not how many it has."""
+    return reason == _BY_CALLER and not name.endswith(".dim")
 
 
 def is_channels(name: str, names: Collection[str]) -> bool:
