@@ -309,7 +309,7 @@ class Expressions(Memory):
         if expr.semantics is Semantics.ABS and working.kind is TypeKind.FLOAT:
             return self.plain("abs", region, tuple(inputs), (), working.bits)  # a modifier of what uses it
         base = inputs[0].number if inputs and inputs[0].shape is Shape.CONSTANT else None
-        cost = call_cost(expr.name, working, expr.operations, base, expr.detail)
+        cost = call_cost(expr.name, working, expr.operations, base, expr.detail, fast=self.is_fast)
         classes = {count.operation for count in expr.operations}
         if OperationClass.BARRIER in classes:
             self.root(region, barrier_cost(expr.name, expr.detail), inputs)
@@ -322,7 +322,10 @@ class Expressions(Memory):
         pure = classes <= _PURE and not reads_memory and bool(classes)
         pure = pure and expr.semantics is not Semantics.EFFECT
         if pure and K.SHFL not in dict(cost):
-            return self.plain(("call", expr.name), region, tuple(inputs), cost, expr.type.bits)
+            value = self.plain(("call", expr.name), region, tuple(inputs), cost, expr.type.bits)
+            if expr.semantics is Semantics.SQRT:
+                self.known.roots.add(value)
+            return value
         self.root(region, cost, inputs)
         if K.SHFL not in dict(cost):
             self.note_effect((space, None) for space in MemorySpace)

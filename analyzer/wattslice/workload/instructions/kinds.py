@@ -140,9 +140,10 @@ def _table() -> dict[str, str]:
 
 
 @cache
-def measured(key: str) -> Cost | None:
-    """The measured cost under `key` (`expf`, `div.fp32`), None when nobody measured it."""
-    words = _table().get(key)
+def measured(key: str, *, fast: bool = False) -> Cost | None:
+    """The measured cost under `key` (`expf`, `div.fp32`), None when nobody measured it; `fast`: that with
+    `--use_fast_math`."""
+    words = (_table().get(f"fast.{key}") if fast else None) or _table().get(key)
     if words is None:
         return None
     kinds, numbers = words.split()[::2], words.split()[1::2]
@@ -175,14 +176,18 @@ def call_cost(
     operations: tuple[OperationCount, ...],
     base: float | None = None,
     group: str = "",
+    *,
+    fast: bool = False,
 ) -> Cost:
     """One call of the library function `name` on values of type `working`; `base`: a constant first argument;
-    `group`: the cooperative group that calls it.
+    `group`: the cooperative group that calls it; `fast`: compiled with `--use_fast_math`.
 
     What the table does not have costs one instruction of the nearest kind for each source operation, for each
     two on a pair of halves.
     """
     plain = name.removeprefix("__builtin_").removeprefix("__nv_").removeprefix("std::")
+    if fast and plain in ("__powf", "powf", "pow") and base is not None and working.bits == 32:
+        return ((InstructionKind.FMUL, 1.0), (InstructionKind.MUFU, 1.0))
     if plain == "__powf" and base is not None:  # 2 to the x is one exp2, and b to the x one of x * log2(b)
         return (*((InstructionKind.FMUL, 1.0),) * (base != 2.0), *_EXP2)
     is_tile = plain in ("mma_sync", "bmma_sync", "load_matrix_sync", "store_matrix_sync")
@@ -212,7 +217,7 @@ def call_cost(
         keys = (f"{plain}.int64", plain)
     lanes = max(1, working.lanes)
     for key in keys:
-        if (cost := measured(key)) is not None:
+        if (cost := measured(key, fast=fast)) is not None:
             return cost
     pairs = {OperationClass.FP16: 2.0} if working.bits == 16 and lanes > 1 else {}
     return tuple(

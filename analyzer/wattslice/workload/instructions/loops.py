@@ -137,6 +137,7 @@ class Loops(Expressions):
         self.trips = dict(trips)
         self.breakable: list[Value] = []  # the guards of loops and switches around, in this function
         self.is_machine_code = bool(kernel.machine_instructions)
+        self.is_fast = bool(kernel.fast_math)
 
     @abstractmethod
     def statement(self, stmt: Stmt) -> Step:

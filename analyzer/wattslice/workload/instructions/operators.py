@@ -281,7 +281,12 @@ class Operators(LinearForms):
             return self.shared(key, region, (a, b), Computation(cost=((compare, lanes),)))
         if op in (BinaryOp.ADD, BinaryOp.SUB):
             return self.shared(key, region, (a, b), Computation(Shape.FLOAT_SUM, ((add, lanes),), bits))
-        reciprocal = (
+        is_fast = op is BinaryOp.DIV and bits == 32 and self.is_fast
+        if is_fast and b.shape is not Shape.CONSTANT:  # MUFU.RSQ of what else had a MUFU.SQRT
+            of = b.inputs if b in self.known.roots and a.number == 1 else (b,)
+            b = self.plain(("reciprocal", of is b.inputs), region, tuple(of), ((K.MUFU, lanes),), bits)
+            return b if a.number == 1 else self.floating(BinaryOp.MUL, a, b, type_, region)
+        reciprocal = is_fast or (
             op is BinaryOp.DIV and b.shape is Shape.CONSTANT and b.number is not None and is_power(b.number)
         )
         if op is BinaryOp.MUL and bits == 64 and 2.0 in (a.number, b.number):
