@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.ir import Span
-from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa
+from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa, converted
 from wattslice.workload.instructions.operands import three_register_sums
 from wattslice.workload.instructions.value_graph import (
     AT_START,
@@ -130,6 +130,7 @@ class _Charger:
             self.order.append(value)
             if value.shape not in (Shape.INT_SUM, Shape.ADDRESS) and self.isa is Isa.XMAD:
                 value.cost = _in_parts(value.cost, self.isa.multiplies_per_product)
+            value.cost = converted(value.cost, self.isa)
             fuses = _FUSES.get(value.shape)
             for needed in value.inputs:
                 uses = self.fusing_uses if needed.shape is fuses else self.other_uses
