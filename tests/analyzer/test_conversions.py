@@ -65,8 +65,9 @@ def test_halves_of_the_brain_become_floats_on_the_units_for_integers():
 
 def test_quick_conversions_are_no_special_functions():
     launch = launch_of(kernel("int", "__half", "__float2half((float)a[i])"))
-    special = []
+    pipes = []
     for gpu in map(load_gpu, GPUS):
         work = launch_work(launch, residency(launch, gpu), count(launch))
-        special.append(instructions_by_pipe(work.instructions, work.counts).special)
-    assert special == [2, 1, 0]
+        pipes.append(instructions_by_pipe(work.instructions, work.counts))
+    assert [one.special for one in pipes] == [2, 1, 0]
+    assert [one.integer - pipes[0].integer for one in pipes] == [0, 1, 2]

@@ -180,6 +180,8 @@ def test_a_database_of_commands_says_it(tmp_path):
     (tmp_path / "compile_commands.json").write_text(json.dumps([command]))
     (kernel,) = read_cuda(tmp_path / "k.cu").kernels
     assert kernel.fast_math == "compile_commands.json"
+    (kernel,) = read_cuda(tmp_path / "k.cu", ParseOptions(fast_math="")).kernels
+    assert kernel.fast_math == ""
 
 
 def test_the_user_has_the_last_word_and_it_is_told(tmp_path):

@@ -147,7 +147,7 @@ _PIPES: tuple[tuple[str, str], ...] = (
     ("fp16", "hfma2"),
     # Packing floats and I2FP are no special functions: an H200 counts none of them in its XU pipe.
     ("integer", "imad iadd lop shf isetp pack int_to_float"),
-    # Other conversions run at the rate of the special-function unit (CUDA C++ Programming Guide, throughput table).
+    # Others run at the rate of the special-function unit (CUDA C++ Programming Guide, throughput table).
     ("special", "mufu conversion wide_conversion"),
     ("load_store", "ldg stg lds sts ldl stl ldc tex atom shfl"),
     ("tensor", "hmma"),

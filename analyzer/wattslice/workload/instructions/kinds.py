@@ -66,7 +66,7 @@ class InstructionCount(Struct, frozen=True):
 
 
 class Isa(Enum):
-    """How a GPU multiplies integers, computes 64-bit addresses, and converts floats and integers of 32 bits."""
+    """How a GPU multiplies integers, computes 64-bit addresses and converts numbers of 32 bits."""
 
     IMAD = "imad"
     """One IMAD for a product, one IMAD.WIDE for base + index * size."""

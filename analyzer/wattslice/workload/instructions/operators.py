@@ -377,7 +377,7 @@ class Operators(LinearForms):
 
 
 def _conversion(source: Type, target: Type) -> K:
-    """What converts numbers of which one, or both of different sizes, are floating-point (SASS of nvcc 13)."""
+    """What converts between numbers, one of them floating-point (SASS of nvcc 13)."""
     if 64 in (source.bits, target.bits):
         return K.WIDE_CONVERSION
     if source.kind is TypeKind.BOOL:
