@@ -263,7 +263,7 @@ class _Charger:
             self.strength_reduce(value, moving, resting, inner, stride)
             return
         if value.shape is Shape.ADDRESS and value.bits == 64:
-            if not self.neighbour(value, terms):
+            if not (self.copied_on(value, terms) or self.neighbour(value, terms)):
                 self.address(value, terms)
             return
         if value.shape is Shape.INT_SUM and not form.offset and not form.copies:
@@ -369,6 +369,26 @@ class _Charger:
             return ()
         self.scaling.add((level, scale))
         return ((InstructionKind.MOV, 1.0 / (copies * (1.0 if level is None else level.unroll))),)
+
+    def copied_on(self, value: Value, terms: Terms) -> bool:
+        """`p[i * pitch]` in the copies of an unrolled loop: each is one stride on from the address before."""
+        products = [term for term, _ in terms if _is_multiple_of_copy(term)]
+        if len(products) != 1:
+            return False
+        (product,) = products
+        resting = tuple(pair for pair in terms if pair[0] is not product)
+        if varying(products) & varying(term for term, _ in resting):
+            return False
+        stack = value.place.stack
+        place = placed(varying(term for term, _ in resting), stack, value.place.region)
+        if place.outside is None:
+            place = replace(place, scale=value.place.scale)
+        start = resting[0][0] if len(resting) == 1 else self.part(resting, value, stack, place)
+        strides = [factor for factor in product.inputs if factor.shape is not Shape.CONSTANT]
+        value.inputs = [start, *strides]
+        adds = ((InstructionKind.IADD, 2.0),) if self.isa is Isa.XMAD else ((InstructionKind.IMAD, 1.0),)
+        value.cost = adds
+        return True
 
     def neighbour(self, value: Value, terms: Terms) -> bool:
         """An address at a distance from one that is there: `p[i]`, then `p[i + stride]`, in 64 bits."""
@@ -492,6 +512,17 @@ class _Charger:
             )
             self.expand(self.sums[key])
         return self.sums[key]
+
+
+def _is_multiple_of_copy(term: Value) -> bool:
+    """Whether a term is a number that each copy of unrolled loops has another of, times what it is not."""
+    loops = varying((term,))
+    return (
+        term.shape is Shape.INT_PRODUCT
+        and any(one.shape is Shape.CONSTANT and one.number is None for one in term.inputs)
+        and bool(loops)
+        and all(loop.is_unrolled for loop in loops)
+    )
 
 
 def _is_given(value: Value) -> bool:
