@@ -29,7 +29,8 @@ from wattslice import ir
 from wattslice.analysis import Advice
 from wattslice.counting.profile import Reach, SiteStatistics
 from wattslice.findings.advice.facts import LaunchFacts
-from wattslice.findings.advice.rewriting import changed_in, loops_around, rewritten
+from wattslice.findings.advice.rewriting import changed_in, loops_around
+from wattslice.ir.rewriting import rewritten
 from wattslice.ir.walking import evaluations
 from wattslice.patterns import regex
 from wattslice.workload.instructions.kinds import call_cost, measured

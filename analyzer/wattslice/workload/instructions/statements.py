@@ -33,6 +33,7 @@ from wattslice.ir import (
 from wattslice.ir.objects import objects, part_of
 from wattslice.workload.instructions.chains import NO_CHAIN, Chain, Chains
 from wattslice.workload.instructions.charging import Charge, Pass, Request, charges
+from wattslice.workload.instructions.constants import with_constants
 from wattslice.workload.instructions.expressions import At, Step, Steps, drive
 from wattslice.workload.instructions.kinds import InstructionCount, InstructionKind, Isa
 from wattslice.workload.instructions.loops import Loops, TripCounts, loop_trips
@@ -83,7 +84,7 @@ def lower(kernel: Kernel, trips: TripCounts, isa: Isa) -> Lowered:
 
     Kept for the last few kernels: counts that differ in probabilities alone are asked for one after another.
     """
-    lowering = Lowering(kernel, trips)
+    lowering = Lowering(with_constants(kernel), trips)
     drive(lowering, lowering.kernel_body())
     found = charges(lowering.roots, isa)
     return Lowered(
