@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wattslice.workload.instructions import lower_instructions
+from wattslice.workload.instructions.constants import with_constants
 from wattslice.workload.registers import estimate_registers
 from wattslice_models.gpu import load_gpu
 
@@ -13,9 +14,9 @@ from .source_text import launched
 GPU = load_gpu("a100")
 
 
-def made(body: str) -> tuple[object, int]:
-    """Instructions and registers of a kernel."""
-    text = (
+def text_of(body: str) -> str:
+    """The body in a kernel, and functions that it may call."""
+    return (
         "__device__ float sum(const float *a, int from, int to, int by)"
         " { float s = 0; for (int i = from; i < to; i += by) s += a[i]; return s; }\n"
         "__device__ float twice(const float *a, int from, int to, int by)"
@@ -24,7 +25,11 @@ def made(body: str) -> tuple[object, int]:
         f"__global__ void k(float* a, float* b, int n) {{ float s = 0; {body} b[threadIdx.x] = s; }}\n"
         "int main() { k<<<100, 256>>>(0, 0, 64); }"
     )
-    kernel, profile = launched(text)
+
+
+def made(body: str) -> tuple[object, int]:
+    """Instructions and registers of a kernel."""
+    kernel, profile = launched(text_of(body))
     return lower_instructions(kernel, profile).per_warp, estimate_registers(kernel, GPU)
 
 
@@ -65,7 +70,13 @@ def test_a_constant_in_a_variable_is_the_literal(by_variable, literal):
     ],
 )
 def test_a_variable_that_changes_is_none(before):
-    assert made(before + LOOP.format("step")) != made(LOOP.format(4))
+    kernel, _ = launched(text_of(before + LOOP.format("step")))
+    assert with_constants(kernel) is kernel
+
+
+def test_a_variable_that_a_pointer_may_change_is_none():
+    kernel, _ = launched(text_of("int x = 4, y = 5; int *p = n > 7 ? &x : &y; *p = n; s += x + y;"))
+    assert with_constants(kernel) is kernel
 
 
 def test_functions_of_constants_are_computed_by_the_compiler():

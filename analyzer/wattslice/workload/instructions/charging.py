@@ -377,8 +377,6 @@ class _Charger:
             return False
         (product,) = products
         resting = tuple(pair for pair in terms if pair[0] is not product)
-        if varying(products) & varying(term for term, _ in resting):
-            return False
         stack = value.place.stack
         place = placed(varying(term for term, _ in resting), stack, value.place.region)
         if place.outside is None:
@@ -515,14 +513,12 @@ class _Charger:
 
 
 def _is_multiple_of_copy(term: Value) -> bool:
-    """Whether a term is a number that each copy of unrolled loops has another of, times what it is not."""
-    loops = varying((term,))
-    return (
-        term.shape is Shape.INT_PRODUCT
-        and any(one.shape is Shape.CONSTANT and one.number is None for one in term.inputs)
-        and bool(loops)
-        and all(loop.is_unrolled for loop in loops)
-    )
+    """Whether a term is a number of which copies of a loop have each their own, times what all have."""
+    if term.shape is not Shape.INT_PRODUCT or len(term.inputs) != 2:
+        return False
+    numbers = [one for one in term.inputs if one.shape is Shape.CONSTANT and one.number is None]
+    others = [one for one in term.inputs if one.shape is not Shape.CONSTANT]
+    return len(numbers) == 1 and not varying(numbers) & varying(others)
 
 
 def _is_given(value: Value) -> bool:

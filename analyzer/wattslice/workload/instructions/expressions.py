@@ -329,8 +329,6 @@ class Expressions(Memory):
         pure = classes <= _PURE and not reads_memory and bool(classes)
         pure = pure and expr.semantics is not Semantics.EFFECT
         if pure and K.SHFL not in dict(cost):
-            if inputs and all(one.shape is Shape.CONSTANT for one in inputs):
-                return self.copied(inputs, region, expr.type.bits)
             value = self.plain(("call", expr.name), region, tuple(inputs), cost, expr.type.bits)
             if expr.semantics is Semantics.SQRT:
                 self.known.roots.add(value)
