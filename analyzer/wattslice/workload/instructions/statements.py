@@ -337,12 +337,16 @@ class Lowering(Loops):
         self, then: list[tuple[object, Value]], otherwise: list[tuple[object, Value]], region: int
     ) -> None:
         """What both arms of a branch in `region` begin with is done in front of it: loads are made once."""
+        waiting: list[Value] = []
         for (key, value), (other_key, other) in zip(then, otherwise, strict=False):
             if key != other_key:
                 return
-            value.place = replace(value.place, region=region)
+            waiting.append(value)
             if other.access is not None:
+                for needed in waiting:
+                    needed.place = replace(needed.place, region=region)
                 other.inputs, other.cost, other.access = [value], (), None
+                waiting.clear()
 
     def select_registers(
         self, chosen: dict[EnvironmentKey, Chosen], condition: Value, began: int, arms: int
