@@ -228,7 +228,9 @@ def lines_told(lines: tuple[int, ...]) -> str:
 
 
 class KernelSource(Struct, frozen=True):
-    """A kernel in the source. `ptx_file`: that it was read from; empty for kernels of sources."""
+    """A kernel in the source. `ptx_file`: that it was read from; empty for kernels of sources. `fast_math`:
+    where it is said that it is compiled with `--use_fast_math` (`Makefile:23`); empty: it is not.
+    """
 
     qualified_name: str
     mangled_name: str
@@ -236,6 +238,7 @@ class KernelSource(Struct, frozen=True):
     line: int
     end_line: int
     ptx_file: str = ""
+    fast_math: str = ""
 
     @property
     def place(self) -> tuple[str, int]:

@@ -119,6 +119,7 @@ class TextOptions(TypedDict, total=False):
     args: str | None
     include: AnyPath | Iterable[AnyPath]
     define: Mapping[str, Number | str | None] | Iterable[str]
+    nvcc_flags: str | None
     std: str | None
     compile_commands: AnyPath | None
     profile: AnyPath | None

@@ -4,8 +4,8 @@ import pytest
 
 from wattslice.config.config import Options, make_config
 from wattslice.findings.advice import arithmetic
-from wattslice.findings.advice.rewriting import Change
 from wattslice.ir import Kernel
+from wattslice.ir.rewriting import Change
 from wattslice.pipeline.files import analyze_files
 
 from .advised import advised, analysed, known, saved

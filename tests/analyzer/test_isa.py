@@ -34,11 +34,13 @@ def issued(mix: InstructionMix, kind: K) -> float:
         ("gtx_titan_x", Isa.XMAD),
         ("titan_xp", Isa.XMAD),
         ("v100", Isa.IMAD),
-        ("h100", Isa.IMAD),
+        ("a100", Isa.F2FP),
+        ("a40", Isa.I2FP),
+        ("h100", Isa.I2FP),
     ],
 )
-def test_maxwell_and_pascal_multiply_16_bits_at_a_time(gpu, isa):
-    assert isa_of(load_gpu(gpu).architecture) is isa
+def test_the_instruction_set_of_a_gpu(gpu, isa):
+    assert isa_of(load_gpu(gpu)) is isa
 
 
 def test_vector_addition_by_hand():

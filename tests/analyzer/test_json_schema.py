@@ -82,7 +82,7 @@ PROPERTIES: dict[type[Any], dict[str, Any]] = {
     SliceAnalysis: {"unknown": dict[str, str]},
 }
 """What the report tells besides fields."""
-NULL_WHERE_EMPTY = {"ptx_file", "launch_file", "launch_times_unknown"}
+NULL_WHERE_EMPTY = {"ptx_file", "fast_math", "launch_file", "launch_times_unknown"}
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 

@@ -46,7 +46,7 @@ def test_what_crosses_an_iteration_lives_through_the_loop(tmp_path):
 
 
 def test_doubles_take_two_registers(tmp_path):
-    body = "{0} p = 1, q = 2; *x = p * q;"
+    body = "{0} p = x[1], q = x[2]; *x = p * q;"
     single = register_pressure(kernel(tmp_path, body.replace("{0}", "float"), "float *x"))
     double = register_pressure(kernel(tmp_path, body.replace("{0}", "double"), "double *x"))
     assert double.live > single.live

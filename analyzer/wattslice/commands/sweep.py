@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = (
     *("gpu", "model", "method", "delta", "dense-from", "set", "data", "launch", "include", "define", "std"),
+    "nvcc-flags",
     "args",
     *("compile-commands", "profile", "core-mhz", "mem-mhz", "jobs", "backend", "scheduler"),
 )

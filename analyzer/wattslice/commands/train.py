@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from wattslice.training.training import TrainingResult
 
 
-_OF_VARIANTS = (*("launch", "set", "include", "define", "std", "args"), "core-mhz", "mem-mhz", "jobs")
+_OF_VARIANTS = (
+    *("launch", "set", "include", "define", "nvcc-flags", "std", "args"),
+    "core-mhz",
+    "mem-mhz",
+    "jobs",
+)
 
 
 @click.command(context_settings=CONTEXT)

@@ -34,7 +34,7 @@ from wattslice.config.sources import source_files
 from wattslice.documents import did_you_mean, line_of
 from wattslice.errors import WattsliceError
 from wattslice.frontend.inputs import Search, note_search
-from wattslice.frontend.parse_options import DEFAULT_STANDARD, ParseOptions
+from wattslice.frontend.parse_options import DEFAULT_STANDARD, FAST_MATH, ParseOptions
 from wattslice.frontend.project.runs import ProgramArguments, parse_arguments
 from wattslice.launches.data import parse_data
 from wattslice.launches.launch import NO_OVERRIDES, ArrayData, Overrides
@@ -191,6 +191,7 @@ def _config(files: tuple[Path, ...], options: Options, settings: Settings) -> Co
             defines=said.definitions,
             standard=_standard(said.language_standard, files),
             compile_commands=said.compile_commands_directory,
+            fast_math=_fast_math(said.compiler_flags),
         ),
         execution=Execution(
             jobs=_jobs(options.jobs if options.jobs is not None else _most_jobs(settings)),
@@ -250,6 +251,16 @@ def _program_arguments(value: str | None) -> ProgramArguments | None:
         return parse_arguments(value)
     except ValueError as error:
         raise WattsliceError(f"--args: {value!r}: {error}", remedy="close the quotation") from None
+
+
+def _fast_math(value: str | None) -> str | None:
+    if value is None or not value.split():
+        return value
+    other = next((word for word in value.split() if word not in FAST_MATH), None)
+    if other is not None:
+        remedy = "macros are -D; of other flags --use_fast_math alone changes what is counted"
+        raise WattsliceError(f"--nvcc-flags: {other!r} is not known", remedy=remedy)
+    return "--nvcc-flags"
 
 
 def _jobs(value: int | None) -> int:

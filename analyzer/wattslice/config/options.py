@@ -245,6 +245,15 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
     definitions: Annotated[
         tuple[str, ...], Option("define", "NAME[=V]", "Macro definition.", flag="-D", adds=True)
     ] = ()
+    compiler_flags: Annotated[
+        str | None,
+        Option(
+            "nvcc-flags",
+            "WORDS",
+            "--use_fast_math, or '' for none.  [default: as the Makefile, CMake or setup.py says]",
+            is_told_empty=True,
+        ),
+    ] = None
     language_standard: Annotated[str | None, Option("std", "STD", "Language standard, e.g. c++17.")] = None
     compile_commands_directory: Annotated[
         Path | None, Option("compile-commands", "DIR", "Folder of a compile_commands.json.", flag="-p")

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 DEFAULT_STANDARD, DEFAULT_C_STANDARD = "c++17", "gnu17"
+FAST_MATH = ("--use_fast_math", "-use_fast_math")
 
 
 class UnreadFile(Struct, frozen=True):
@@ -25,7 +26,8 @@ class ParseOptions(Struct, frozen=True):
     git checkout around the file, else its folder. `use_pch` False parses the prelude anew each time. `moved`:
     a source that a PTX file says to lie below the first folder lies below the second. `is_wary`: a file with
     templates or headers of its own is first parsed in a process of its own. `unread`: build files around it
-    that were looked at in vain.
+    that were looked at in vain. `fast_math`: where it is said that the file is compiled with
+    `--use_fast_math`, empty where it is not; None: as the build files around it say.
     """
 
     include_dirs: tuple[Path, ...] = ()
@@ -39,3 +41,4 @@ class ParseOptions(Struct, frozen=True):
     moved: tuple[Path, Path] | None = None
     is_wary: bool = False
     unread: tuple[UnreadFile, ...] = ()
+    fast_math: str | None = None

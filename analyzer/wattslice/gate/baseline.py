@@ -103,6 +103,7 @@ def made_with(config: Config) -> Made:
         config.clocks.memory_mhz,
         *(() if config.facts.program_arguments is None else (config.facts.program_arguments,)),
         *config.facts.data,
+        *(() if config.parse.fast_math is None else (config.parse.fast_math,)),
     )
     return Made(gpu.id, _hash(coefficients), _hash(settings))
 

@@ -780,7 +780,7 @@ class Kernel(Struct, frozen=True, eq=False):
     `body_is_complete` False: something in the body could not be read; `holes` are the diagnostics that
     name it, of CUDA files. `machine_instructions`: every PTX instruction of the body, of PTX files only,
     `argument_parts` as well: one for each parameter. `original`: the kernel of the program's `origin` that
-    it was compiled from.
+    it was compiled from. `fast_math`: where `--use_fast_math` is said of it, else empty.
     """
 
     name: str
@@ -800,6 +800,7 @@ class Kernel(Struct, frozen=True, eq=False):
     argument_parts: tuple[ArgumentPart, ...] = ()
     original: Kernel | None = None
     max_registers: int | None = None
+    fast_math: str = ""
 
 
 class Program(Struct, frozen=True, eq=False):

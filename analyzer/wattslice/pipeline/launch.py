@@ -190,7 +190,7 @@ def bare_facts(launch: KernelLaunch, gpu: Gpu) -> KernelAnalysis:
     data = ", ".join(entry.told for entry in launch.data)
     return KernelAnalysis(
         kernel.name,
-        KernelSource(*names, span.file, span.line, span.end_line, ptx_file),
+        KernelSource(*names, span.file, span.line, span.end_line, ptx_file, kernel.fast_math),
         Launch(launch.grid, launch.block, *site, unknown, data),
         gpu.power_limit_w,
         assumptions=launch.assumptions,

@@ -69,6 +69,7 @@ def _kernel(kernel: KernelAnalysis) -> dict[str, Json]:
         "name": kernel.name,
         **fields(kernel.source, "qualified_name", "mangled_name", "file", "line", "end_line"),
         "ptx_file": kernel.source.ptx_file or None,
+        "fast_math": kernel.source.fast_math or None,
         **fields(launch, "grid", "block"),
         "launch_source": launch.source.value,
         "launch_line": launch.line,

@@ -543,6 +543,8 @@ def _facts(kernel: KernelAnalysis, analysis: Analysis) -> Table:
         facts.add_row("  why", Text(printable(cause_of_unknown(kernel, analysis)), style=WARM))
     if kernel.source.ptx_file and kernel.source.ptx_file != kernel.source.file:
         facts.add_row("  read", Text(f"from {printable(PurePath(kernel.source.ptx_file).name)}"))
+    if kernel.source.fast_math:
+        facts.add_row("  built", Text(f"with --use_fast_math ({printable(kernel.source.fast_math)})"))
     facts.add_row("  launch", launch_text(kernel.launch))
     facts.add_row("  runs", runs(kernel))
     facts.add_row("  fills", " · ".join(fills(kernel.resources)) or "unknown")

@@ -67,7 +67,7 @@ def residency(launch: KernelLaunch, gpu: Gpu) -> Residency:
         shared,
         held,
         sm_saturation(gpu, launch.grid, held.blocks_per_sm).peak,
-        isa_of(gpu.architecture),
+        isa_of(gpu),
         gpu.architecture.l1_keeps_global_loads,
         gpu.l2_bytes,
         gpu.sm_count * held.blocks_per_sm,
@@ -145,8 +145,9 @@ _PIPES: tuple[tuple[str, str], ...] = (
     ("fp32", "ffma fadd fmul fsetp"),
     ("fp64", "dfma dadd dmul dsetp"),
     ("fp16", "hfma2"),
-    ("integer", "imad iadd lop shf isetp"),
-    # Conversions run at the rate of the special-function unit (CUDA C++ Programming Guide, throughput table).
+    # Packing floats and I2FP are no special functions: an H200 counts none of them in its XU pipe.
+    ("integer", "imad iadd lop shf isetp pack int_to_float"),
+    # Others run at the rate of the special-function unit (CUDA C++ Programming Guide, throughput table).
     ("special", "mufu conversion wide_conversion"),
     ("load_store", "ldg stg lds sts ldl stl ldc tex atom shfl"),
     ("tensor", "hmma"),

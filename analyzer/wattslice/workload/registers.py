@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from wattslice import ir
 from wattslice.patterns import regex
+from wattslice.workload.instructions.constants import with_constants
 from wattslice.workload.instructions.liveness import liveness
 from wattslice.workload.occupancy import registers_that_fit
 from wattslice_models.gpu import Gpu
@@ -221,6 +222,7 @@ class _Walk:
 
 def register_pressure(kernel: ir.Kernel) -> RegisterPressure:
     """What the registers of a thread of `kernel` are needed for."""
+    kernel = with_constants(kernel)
     lowered = liveness(kernel)
     walk = _Walk(kernel, lowered.indexed)
     values = [0.0] * (walk.position + 2)

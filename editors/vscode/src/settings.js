@@ -17,6 +17,7 @@ const OPTIONS = [
   ["args", "--args"],
   ["include", "-I"],
   ["define", "-D"],
+  ["nvccFlags", "--nvcc-flags"],
   ["std", "--std"],
   ["compileCommands", "-p"],
   ["profile", "--profile"],

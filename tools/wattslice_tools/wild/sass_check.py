@@ -38,7 +38,19 @@ GROUPS: dict[str, tuple[InstructionKind, ...]] = {
     ),
     "int": tuple(
         InstructionKind(k)
-        for k in ["imad", "iadd", "lop", "shf", "isetp", "mov", "conversion", "wide_conversion", "other"]
+        for k in [
+            "imad",
+            "iadd",
+            "lop",
+            "shf",
+            "isetp",
+            "mov",
+            "conversion",
+            "pack",
+            "int_to_float",
+            "wide_conversion",
+            "other",
+        ]
     ),
     "memory": tuple(
         InstructionKind(k) for k in ["ldg", "stg", "lds", "sts", "ldl", "stl", "ldc", "tex", "atom"]

@@ -5,7 +5,7 @@
 Each expression is compiled into `o[i] = expr` and into `o[i] = x`; the difference is its cost. Counted is one
 path through the code: the longest one that goes straight on without calling a slow-path subroutine and
 without looping (argument reduction of huge arguments, denormals, infinities stay out), or the shortest one
-where the script says so; see `docs/instructions.md`.
+where the script says so; see `docs/instructions.md`. `fast.*`: what `-use_fast_math` changes.
 """
 
 from __future__ import annotations
@@ -192,14 +192,8 @@ def expressions() -> tuple[tuple[str, str, str], ...]:
         ]
     found += _SEVERAL_RESULTS
     found += _GROUPS
-    found += [(f"fast.{k}", "fast float", e) for k, _, e in found if k in FAST_MATH]
+    found += [(f"fast.{k}", f"fast {t}", e) for k, t, e in found if t in ("float", "__half", "__half2")]
     return tuple(found)
-
-
-FAST_MATH = frozenset(
-    ["div.fp32", "rcp.fp32", "sqrtf", "expf", "logf", "log2f", "sinf", "cosf", "sincosf", "powf", "tanf"]
-)
-"""What `-use_fast_math` changes most; measured a second time with it, under `fast.`."""
 
 
 def path(function: SassFunction, longest: bool) -> Counter[InstructionKind]:
@@ -250,7 +244,7 @@ def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
     found: dict[str, Counter[InstructionKind]] = {}
     jobs = [(key, type_, expr) for key, type_, expr in expressions()]
     for fast in (False, True):
-        group = [job for job in jobs if (job[1] == "fast float") is fast]
+        group = [job for job in jobs if job[1].startswith("fast ") is fast]
         lines = list(_HEADERS)
         for number, (_, type_, expr) in enumerate(group):
             scalar = type_.removeprefix("fast ")
@@ -291,13 +285,15 @@ def _names_y(expr: str) -> bool:
 
 
 def render(found: dict[str, Counter[InstructionKind]], arch: str, compiler: str) -> str:
-    """The table, one entry per line: name, then kinds and numbers."""
+    """The table, one entry per line: name, then kinds and numbers; of `fast.*` what differs."""
     lines = [
         "# Executed SASS instructions of one operator or call; "
         "written by tools/wattslice_tools/wild/sass_expansions.py.",
         f"# {compiler}, -arch={arch}, default optimisation; fast.* with -use_fast_math",
     ]
     for key in sorted(found):
+        if found[key] == found.get(key.removeprefix("fast.")) and key.startswith("fast."):
+            continue
         parts = [f"{kind.value} {number}" for kind, number in sorted(found[key].items()) if number > 0]
         lines.append("  ".join((key, *parts)))
     return "\n".join(lines) + "\n"

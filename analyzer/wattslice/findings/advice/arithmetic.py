@@ -29,7 +29,8 @@ from wattslice import ir
 from wattslice.analysis import Advice
 from wattslice.counting.profile import Reach, SiteStatistics
 from wattslice.findings.advice.facts import LaunchFacts
-from wattslice.findings.advice.rewriting import changed_in, loops_around, rewritten
+from wattslice.findings.advice.rewriting import changed_in, loops_around
+from wattslice.ir.rewriting import rewritten
 from wattslice.ir.walking import evaluations
 from wattslice.patterns import regex
 from wattslice.workload.instructions.kinds import call_cost, measured
@@ -95,12 +96,13 @@ def _kind(facts: LaunchFacts, node: ir.Stmt | ir.Expr, region: int) -> tuple[str
     """The rule that a node falls under, and the instructions it takes at most."""
     match node:
         case ir.Intrinsic() if is_small_power(node):
-            return "PW047", call_cost(node.name, node.type, node.operations)
+            fast = bool(facts.kernel.fast_math)
+            return "PW047", call_cost(node.name, node.type, node.operations, fast=fast)
         case ir.Binary(op=ir.BinaryOp.DIV, right=right) if node.operand_type.is_float:
             bits = node.operand_type.bits
             is_reciprocal = isinstance(ir.strip_casts(node.left), ir.Constant)
             if bits in (32, 64) and not is_reciprocal and _is_fixed(facts, right, region):
-                return "PW048", measured(f"div.fp{bits}") or ()
+                return "PW048", measured(f"div.fp{bits}", fast=bool(facts.kernel.fast_math)) or ()
         case ir.Binary(op=ir.BinaryOp.DIV | ir.BinaryOp.MOD) if node.operand_type.is_integral:
             if _is_unknown(facts, node.right):
                 name = "div" if node.op is ir.BinaryOp.DIV else "mod"

@@ -18,8 +18,9 @@ from msgspec import Struct
 from wattslice import ir
 from wattslice.analysis import Advice
 from wattslice.findings.advice.facts import LaunchFacts
-from wattslice.findings.advice.rewriting import changed_in, loops_around, rewritten
+from wattslice.findings.advice.rewriting import changed_in, loops_around
 from wattslice.ir.accesses import is_written_alike
+from wattslice.ir.rewriting import rewritten
 from wattslice.ir.walking import evaluations
 
 LEAST_ACCESSES = 0.02

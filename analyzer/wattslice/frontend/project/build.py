@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice.frontend.inputs import followed, is_folder, note_file, repository_root
+from wattslice.frontend.parse_options import FAST_MATH
 from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, read_makefile, text_of_file
 from wattslice.patterns import regex
 
@@ -42,6 +43,11 @@ def makefile_of(folder: Path, top: Path) -> Makefile | None:
 
 
 # ----------------------------------------------------------------------------- CMake
+
+
+_CMAKE = "CMakeLists.txt"
+_FLAGS_OF_ALL: tuple[str, ...] = ("CMAKE_CUDA_FLAGS", "CUDA_NVCC_FLAGS")
+_FOR_CUDA = regex(r"\$<\$<COMPILE_LANGUAGE:CUDA>:([^<>$]*)>")
 
 
 class CmakeProgram(Struct, frozen=True):
@@ -111,7 +117,7 @@ def read_cmake(folder: Path, top: Path) -> Cmake | None:
 def _read_cmake(texts: tuple[tuple[Path, str], ...], top: Path) -> Cmake | None:
     """What these say, from the top downwards. Files of a folder ask about the same; nobody changes it."""
     found: Cmake | None = None
-    variables: dict[str, str] = {}
+    variables: dict[str, str] = dict.fromkeys(_FLAGS_OF_ALL, "")
     flags: list[CmakeFlag] = []
     for place, text in texts:
         variables.setdefault("CMAKE_SOURCE_DIR", str(place))
@@ -248,9 +254,10 @@ def _command(cmake: Cmake, name: str, words: list[str], line: Line, *, is_certai
             cmake.variables.setdefault(first, words[2] if len(words) > 2 else "OFF")
         case "project":
             cmake.variables["PROJECT_NAME"] = first
-        case "list" if first.upper() == "APPEND" and len(words) > 2:
+        case "list" | "string" if first.upper() == "APPEND" and len(words) > 2:
             known = cmake.variables.get(words[1], "")
-            cmake.variables[words[1]] = ";".join((*((known,) if known else ()), *words[2:]))
+            if is_certain or not words[1].startswith(_FLAGS_OF_ALL):
+                cmake.variables[words[1]] = ";".join((*((known,) if known else ()), *words[2:]))
         case "file" if first.upper().startswith("GLOB") and len(words) > 2:
             patterns = [word for word in words[2:] if word not in ("CONFIGURE_DEPENDS", "LIST_DIRECTORIES")]
             cmake.variables[words[1]] = ";".join(patterns)
@@ -260,14 +267,16 @@ def _command(cmake: Cmake, name: str, words: list[str], line: Line, *, is_certai
             cmake.programs.append(CmakeProgram(first, tuple(rest)))
         case "add_test":
             _test(cmake, words, line)
-        case "add_definitions" | "add_compile_definitions" | "add_compile_options" if is_certain:
+        case "add_definitions" | "add_compile_definitions" if is_certain:
             cmake.flags += (CmakeFlag(None, _flag(word)) for word in words)
+        case "add_compile_options" if is_certain:
+            cmake.flags += (CmakeFlag(None, _of_cuda(word)) for word in words)
         case "include_directories" if is_certain:
             cmake.flags += (CmakeFlag(None, f"-I{word}") for word in words if word not in _KEYWORDS)
         case "target_compile_definitions" if is_certain:
             cmake.flags += _of_target(words, _flag)
         case "target_compile_options" if is_certain:
-            cmake.flags += (flag for flag in _of_target(words) if flag.word.startswith("-D"))
+            cmake.flags += (f for f in _of_target(words, _of_cuda) if f.word.startswith(("-D", *FAST_MATH)))
         case "target_include_directories" if is_certain:
             cmake.flags += _of_target(words, "-I{}".format)
         case "target_link_libraries" if is_certain:
@@ -304,6 +313,11 @@ def _first_of(words: list[str]) -> str:
     return values[0] if values and "LISTS" not in values else UNTOLD
 
 
+def _of_cuda(word: str) -> str:
+    """A flag without the condition that it is one for CUDA."""
+    return _FOR_CUDA.sub(r"\1", word)
+
+
 def _flag(word: str) -> str:
     return word if word.startswith("-") else f"-D{word}"
 
@@ -325,17 +339,18 @@ def _test(cmake: Cmake, words: list[str], line: Line) -> None:
 
 
 class CompileFlags(Struct, frozen=True):
-    """`-D`, `-U` and `-I` of a source, as the build gives them."""
+    """`-D` and `-I` of a source, as the build gives them; `fast_math`: where it gives `--use_fast_math`."""
 
     definitions: tuple[str, ...] = ()
     include_directories: tuple[Path, ...] = ()
+    fast_math: str = ""
 
 
 _DEFINITION = regex(r"[A-Za-z_]\w*(\([^()]*\))?(=.*)?", re.DOTALL)
 
 
-def flags_in(words: list[str], base: Path, top: Path) -> CompileFlags:
-    """Definitions and folders among the words of a compiler's command; only folders below `top`.
+def flags_in(words: list[str], base: Path, top: Path, where: str) -> CompileFlags:
+    """What the words of a compiler's command, said at `where`, give; only folders below `top`.
 
     A folder elsewhere, such as that of the CUDA toolkit, is none of the repository's headers.
     """
@@ -359,7 +374,8 @@ def flags_in(words: list[str], base: Path, top: Path) -> CompileFlags:
                 folder = followed(base / value[:_LONGEST_PATH])
                 folders += [folder] if folder.is_relative_to(top) and is_folder(folder) else []
             break
-    return CompileFlags(tuple(dict.fromkeys(definitions)), tuple(dict.fromkeys(folders)))
+    fast_math = where if any(word in FAST_MATH for word in words) else ""
+    return CompileFlags(tuple(dict.fromkeys(definitions)), tuple(dict.fromkeys(folders)), fast_math)
 
 
 _COMPILED = regex(r"\.(?:cu|cpp|cc|cxx|c|C)$")
@@ -383,7 +399,7 @@ def compile_flags(source: Path) -> CompileFlags:
 
             words = words_of(script, source.name)
             if words is not None:
-                return flags_in(list(words), folder, folders[-1])
+                return flags_in(list(words), folder, folders[-1], "setup.py")
     return CompileFlags()
 
 
@@ -391,11 +407,11 @@ def _of_makefile(makefile: Makefile, source: Path, top: Path) -> CompileFlags | 
     """The flags of the first rule that compiles this source."""
     for rule in makefile.rules:
         asked = _asked_of(rule.prerequisites, rule.targets, source)
-        for _, text in makefile.recipe(rule, asked or ""):
+        for line, text in makefile.recipe(rule, asked or ""):
             words = text.replace('"', "").replace("'", "").replace("\\", "").split()
             is_named = any(fits(word, source.name) for word in words if _COMPILED.search(word))
             if is_named or (asked is not None and "-o" in words and _compiles(words)):
-                return flags_in(words, makefile.folder, top)
+                return flags_in(words, makefile.folder, top, f"{line.file.name}:{line.number}")
     return None
 
 
@@ -416,7 +432,8 @@ def _asked_of(prerequisites: tuple[str, ...], targets: tuple[str, ...], source: 
 def _of_cmake(cmake: Cmake, source: Path) -> CompileFlags:
     names = {p.name for p in cmake.programs if any(fits(word, source.name) for word in p.sources)}
     own = [flag for flag in cmake.flags if flag.target is None or (flag.target in names and flag.is_own)]
-    found = [flags_in([flag.word for flag in own if not flag.is_link], cmake.folder, cmake.top)]
+    words = [*_words_of_all(cmake), *(flag.word for flag in own if not flag.is_link)]
+    found = [flags_in(words, cmake.folder, cmake.top, _CMAKE)]
     waiting = [flag.word for flag in own if flag.is_link]
     seen = set(names)
     while waiting:
@@ -429,11 +446,20 @@ def _of_cmake(cmake: Cmake, source: Path) -> CompileFlags:
         waiting += (word for sources in aliases for word in sources[1:])
         passed = [flag for flag in where.flags if flag.target == target and flag.is_passed]
         waiting += (flag.word for flag in passed if flag.is_link)
-        found.append(flags_in([flag.word for flag in passed if not flag.is_link], where.folder, where.top))
+        words = [flag.word for flag in passed if not flag.is_link]
+        found.append(flags_in(words, where.folder, where.top, _CMAKE))
     return CompileFlags(
         tuple(dict.fromkeys(word for flags in found for word in flags.definitions)),
         tuple(dict.fromkeys(folder for flags in found for folder in flags.include_directories)),
+        next((flags.fast_math for flags in found if flags.fast_math), ""),
     )
+
+
+def _words_of_all(cmake: Cmake) -> list[str]:
+    """The flags that variables give every CUDA source."""
+    kind = cmake.variables.get("CMAKE_BUILD_TYPE", "").upper()
+    names = (*_FLAGS_OF_ALL, f"CMAKE_CUDA_FLAGS_{kind}")
+    return re.split(r"[\s;]+", " ".join(cmake.variables.get(name, "") for name in names))
 
 
 _MOST_BESIDE = 32

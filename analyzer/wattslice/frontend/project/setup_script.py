@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 
+from wattslice.frontend.parse_options import FAST_MATH
 from wattslice.frontend.project.makefile import fits
 from wattslice.patterns import regex
 
@@ -15,7 +16,7 @@ _SOURCE = regex(r"\.(?:cu|cpp|cc|cxx|c|C)$")
 
 @lru_cache(maxsize=64)
 def words_of(script: str, source: str) -> tuple[str, ...] | None:
-    """`-D` and `-I` of the extension that a file of this name belongs to; None where none names it.
+    """`-D`, `-I` and `--use_fast_math` of the extension that a file of this name belongs to, if one does.
 
     Of values that only a run tells, as under conditions, by calls or formats, none is read.
     """
@@ -72,7 +73,9 @@ def _words(call: ast.Call, values: dict[str, ast.expr], *, is_cuda: bool) -> Ite
             else:
                 parts = [value]
             for part in parts:
-                yield from (text for text in _texts(part, values) if text.startswith(("-D", "-I")))
+                yield from (
+                    text for text in _texts(part, values) if text.startswith(("-D", "-I", *FAST_MATH))
+                )
         elif keyword.arg == "include_dirs":
             yield from (f"-I{text}" for text in _texts(value, values))
         elif keyword.arg == "define_macros" and isinstance(value, ast.List):

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.ir import Span
-from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa
+from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa, converted
 from wattslice.workload.instructions.operands import three_register_sums
 from wattslice.workload.instructions.value_graph import (
     AT_START,
@@ -130,6 +130,7 @@ class _Charger:
             self.order.append(value)
             if value.shape not in (Shape.INT_SUM, Shape.ADDRESS) and self.isa is Isa.XMAD:
                 value.cost = _in_parts(value.cost, self.isa.multiplies_per_product)
+            value.cost = converted(value.cost, self.isa)
             fuses = _FUSES.get(value.shape)
             for needed in value.inputs:
                 uses = self.fusing_uses if needed.shape is fuses else self.other_uses
@@ -262,7 +263,7 @@ class _Charger:
             self.strength_reduce(value, moving, resting, inner, stride)
             return
         if value.shape is Shape.ADDRESS and value.bits == 64:
-            if not self.neighbour(value, terms):
+            if not (self.copied_on(value, terms) or self.neighbour(value, terms)):
                 self.address(value, terms)
             return
         if value.shape is Shape.INT_SUM and not form.offset and not form.copies:
@@ -368,6 +369,24 @@ class _Charger:
             return ()
         self.scaling.add((level, scale))
         return ((InstructionKind.MOV, 1.0 / (copies * (1.0 if level is None else level.unroll))),)
+
+    def copied_on(self, value: Value, terms: Terms) -> bool:
+        """`p[i * pitch]` in the copies of an unrolled loop: each is one stride on from the address before."""
+        products = [term for term, _ in terms if _is_multiple_of_copy(term)]
+        if len(products) != 1:
+            return False
+        (product,) = products
+        resting = tuple(pair for pair in terms if pair[0] is not product)
+        stack = value.place.stack
+        place = placed(varying(term for term, _ in resting), stack, value.place.region)
+        if place.outside is None:
+            place = replace(place, scale=value.place.scale)
+        start = resting[0][0] if len(resting) == 1 else self.part(resting, value, stack, place)
+        strides = [factor for factor in product.inputs if factor.shape is not Shape.CONSTANT]
+        value.inputs = [start, *strides]
+        adds = ((InstructionKind.IADD, 2.0),) if self.isa is Isa.XMAD else ((InstructionKind.IMAD, 1.0),)
+        value.cost = adds
+        return True
 
     def neighbour(self, value: Value, terms: Terms) -> bool:
         """An address at a distance from one that is there: `p[i]`, then `p[i + stride]`, in 64 bits."""
@@ -491,6 +510,15 @@ class _Charger:
             )
             self.expand(self.sums[key])
         return self.sums[key]
+
+
+def _is_multiple_of_copy(term: Value) -> bool:
+    """Whether a term is a number of which copies of a loop have each their own, times what all have."""
+    if term.shape is not Shape.INT_PRODUCT or len(term.inputs) != 2:
+        return False
+    numbers = [one for one in term.inputs if one.shape is Shape.CONSTANT and one.number is None]
+    others = [one for one in term.inputs if one.shape is not Shape.CONSTANT]
+    return len(numbers) == 1 and not varying(numbers) & varying(others)
 
 
 def _is_given(value: Value) -> bool:

@@ -208,8 +208,15 @@ class Expressions(Memory):
         return value
 
     def construct(self, expr: Construct, region: int) -> Steps:
-        """`make_float4(...)`: registers side by side."""
+        """`make_float4(...)`: registers side by side; floats that become halves are packed."""
+        halves = [one for one in expr.arguments if isinstance(one, Cast) and _is_narrowed(one)]
+        if halves and len(halves) == len(expr.arguments):
+            floats = yield from self.all_of(tuple([one.operand for one in halves]), region)
+            pack = ((K.PACK, float(len(floats))),)
+            return self.plain(("pack", expr.type.name), region, tuple(floats), pack, expr.type.bits)
         inputs = yield from self.all_of(expr.arguments, region)
+        if len(inputs) == 1 and expr.arguments[0].type.lanes > 1:
+            return self.cast(inputs[0], expr.arguments[0].type, expr.type, region)
         whole = self.plain(("construct", expr.type.name), region, tuple(inputs), ())
         self.known.components[whole] = dict(zip(expr.field_names, inputs, strict=False))
         return whole
@@ -309,7 +316,7 @@ class Expressions(Memory):
         if expr.semantics is Semantics.ABS and working.kind is TypeKind.FLOAT:
             return self.plain("abs", region, tuple(inputs), (), working.bits)  # a modifier of what uses it
         base = inputs[0].number if inputs and inputs[0].shape is Shape.CONSTANT else None
-        cost = call_cost(expr.name, working, expr.operations, base, expr.detail)
+        cost = call_cost(expr.name, working, expr.operations, base, expr.detail, fast=self.is_fast)
         classes = {count.operation for count in expr.operations}
         if OperationClass.BARRIER in classes:
             self.root(region, barrier_cost(expr.name, expr.detail), inputs)
@@ -322,7 +329,10 @@ class Expressions(Memory):
         pure = classes <= _PURE and not reads_memory and bool(classes)
         pure = pure and expr.semantics is not Semantics.EFFECT
         if pure and K.SHFL not in dict(cost):
-            return self.plain(("call", expr.name), region, tuple(inputs), cost, expr.type.bits)
+            value = self.plain(("call", expr.name), region, tuple(inputs), cost, expr.type.bits)
+            if expr.semantics is Semantics.SQRT:
+                self.known.roots.add(value)
+            return value
         self.root(region, cost, inputs)
         if K.SHFL not in dict(cost):
             self.note_effect((space, None) for space in MemorySpace)
@@ -333,6 +343,11 @@ class Expressions(Memory):
 
 
 _COMPUTED = (Shape.FLOAT_SUM, Shape.FLOAT_PRODUCT, Shape.INT_SUM, Shape.INT_PRODUCT, Shape.LOGIC)
+
+
+def _is_narrowed(expr: Cast) -> bool:
+    """Whether a float becomes a half."""
+    return expr.operand.type.is_float and (expr.operand.type.bits, expr.type.bits) == (32, 16)
 
 
 def _is_unsigned(index: Expr) -> bool:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from wattslice.ir import OperationClass, OperationCount, Type, TypeKind
 from wattslice.ir.builtins import BUILTINS
 from wattslice.patterns import regex
-from wattslice_models.gpu import Architecture
+from wattslice_models.gpu import Gpu
 
 
 class InstructionKind(StrEnum):
@@ -34,6 +34,8 @@ class InstructionKind(StrEnum):
     ISETP = "isetp"  # ISETP, SEL
     MUFU = "mufu"  # MUFU
     CONVERSION = "conversion"  # I2F, F2I, F2F, I2I, FRND
+    PACK = "pack"  # F2FP
+    INT_TO_FLOAT = "int_to_float"  # I2FP
     WIDE_CONVERSION = "wide_conversion"  # those from or to 64 bits: F2F.F64.F32, I2F.F64, F2I.S64
     BRANCH = "branch"  # BRA, EXIT, BSSY, BSYNC, CALL, RET
     LDG = "ldg"  # LDG
@@ -64,7 +66,7 @@ class InstructionCount(Struct, frozen=True):
 
 
 class Isa(Enum):
-    """How a GPU multiplies integers and computes 64-bit addresses."""
+    """How a GPU multiplies integers, computes 64-bit addresses and converts numbers of 32 bits."""
 
     IMAD = "imad"
     """One IMAD for a product, one IMAD.WIDE for base + index * size."""
@@ -72,6 +74,12 @@ class Isa(Enum):
     XMAD = "xmad"
     """Maxwell and Pascal multiply 16 bits at a time: three XMAD for a product of 32 bits, two for one with a
     16-bit constant. An index is scaled to 64 bits by two shifts; IADD.CC and IADD.X add it to each base."""
+
+    F2FP = "f2fp"
+    """IMAD, and two floats become two halves on the units for integers (compute capability 8.0)."""
+
+    I2FP = "i2fp"
+    """F2FP, and so do integers of 32 bits become floats (8.6 and later)."""
 
     @property
     def multiplies_per_product(self) -> float:
@@ -89,9 +97,27 @@ class Isa(Enum):
         return (1,) if self is Isa.XMAD else (1, 4, 8, 16)
 
 
-def isa_of(architecture: Architecture) -> Isa:
+def isa_of(gpu: Gpu) -> Isa:
     """The instruction set of a GPU."""
-    return Isa.XMAD if architecture.multiplies_16_bits else Isa.IMAD
+    if gpu.architecture.multiplies_16_bits:
+        return Isa.XMAD
+    by_capability = (((8, 6), Isa.I2FP), ((8, 0), Isa.F2FP))
+    return next((isa for least, isa in by_capability if gpu.compute_capability >= least), Isa.IMAD)
+
+
+def converted(cost: Cost, isa: Isa) -> Cost:
+    """`cost` with the conversions that a GPU has; that of floats to halves is given for each lane."""
+    slow = InstructionKind.CONVERSION
+    found: list[tuple[InstructionKind, float]] = []
+    for kind, number in cost:
+        if kind is InstructionKind.PACK:
+            packs = isa in (Isa.F2FP, Isa.I2FP)
+            found.append((kind, max(1.0, number / 2)) if packs else (slow, number))
+        elif kind is InstructionKind.INT_TO_FLOAT and isa is not Isa.I2FP:
+            found.append((slow, number))
+        else:
+            found.append((kind, number))
+    return tuple(found)
 
 
 _TABLE = Path(__file__).with_name("expansions.txt")
@@ -140,9 +166,10 @@ def _table() -> dict[str, str]:
 
 
 @cache
-def measured(key: str) -> Cost | None:
-    """The measured cost under `key` (`expf`, `div.fp32`), None when nobody measured it."""
-    words = _table().get(key)
+def measured(key: str, *, fast: bool = False) -> Cost | None:
+    """The measured cost under `key` (`expf`, `div.fp32`), None when nobody measured it; `fast`: that with
+    `--use_fast_math`."""
+    words = (_table().get(f"fast.{key}") if fast else None) or _table().get(key)
     if words is None:
         return None
     kinds, numbers = words.split()[::2], words.split()[1::2]
@@ -175,14 +202,18 @@ def call_cost(
     operations: tuple[OperationCount, ...],
     base: float | None = None,
     group: str = "",
+    *,
+    fast: bool = False,
 ) -> Cost:
     """One call of the library function `name` on values of type `working`; `base`: a constant first argument;
-    `group`: the cooperative group that calls it.
+    `group`: the cooperative group that calls it; `fast`: compiled with `--use_fast_math`.
 
     What the table does not have costs one instruction of the nearest kind for each source operation, for each
     two on a pair of halves.
     """
     plain = name.removeprefix("__builtin_").removeprefix("__nv_").removeprefix("std::")
+    if fast and plain in ("__powf", "powf", "pow") and base is not None and working.bits == 32:
+        return ((InstructionKind.FMUL, 1.0), (InstructionKind.MUFU, 1.0))
     if plain == "__powf" and base is not None:  # 2 to the x is one exp2, and b to the x one of x * log2(b)
         return (*((InstructionKind.FMUL, 1.0),) * (base != 2.0), *_EXP2)
     is_tile = plain in ("mma_sync", "bmma_sync", "load_matrix_sync", "store_matrix_sync")
@@ -212,7 +243,7 @@ def call_cost(
         keys = (f"{plain}.int64", plain)
     lanes = max(1, working.lanes)
     for key in keys:
-        if (cost := measured(key)) is not None:
+        if (cost := measured(key, fast=fast)) is not None:
             return cost
     pairs = {OperationClass.FP16: 2.0} if working.bits == 16 and lanes > 1 else {}
     return tuple(

@@ -31,6 +31,7 @@ from wattslice.ir.accesses import register_assignments
 from wattslice.ir.c_arithmetic import fold, wrapped
 from wattslice.ir.loops import Induction, LoopShape, shape_of
 from wattslice.ir.loops import constant_trips as trips_to
+from wattslice.workload.instructions.constants import with_constants
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.kinds import Isa
 from wattslice.workload.instructions.loops import TripCounts, kernel_facts
@@ -69,6 +70,7 @@ def constant_trips(kernel: Kernel) -> TripCounts:
     """
     found: dict[int, float] = {}
     counters: dict[Variable, int | float] = {}
+    kernel = with_constants(kernel)
     for loop in kernel_facts(kernel).loops:
         if (trips := _trips(loop, counters, kernel)) is not None:
             found[loop.region] = trips

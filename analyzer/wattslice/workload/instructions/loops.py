@@ -60,6 +60,7 @@ from wattslice.ir.loops import Bound, Induction, LoopShape, last_updates, shape_
 from wattslice.ir.operation_counts import own_operations
 from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
+from wattslice.workload.instructions.constants import with_constants
 from wattslice.workload.instructions.expressions import Expressions, Step, Steps
 from wattslice.workload.instructions.kinds import Cost, InstructionKind
 from wattslice.workload.instructions.operators import is_power
@@ -114,7 +115,7 @@ def loop_trips(kernel: Kernel, profile: ExecutionProfile) -> TripCounts:
     and not at all where data decide in its body whether it goes on.
     """
     known = {loop.region: loop.trip_count for loop in profile.loops}
-    facts = kernel_facts(kernel)
+    facts = kernel_facts(with_constants(kernel))
     found: list[tuple[int, float]] = []
     for loop in facts.loops:
         trips = known.get(loop.region)
@@ -137,6 +138,7 @@ class Loops(Expressions):
         self.trips = dict(trips)
         self.breakable: list[Value] = []  # the guards of loops and switches around, in this function
         self.is_machine_code = bool(kernel.machine_instructions)
+        self.is_fast = bool(kernel.fast_math)
 
     @abstractmethod
     def statement(self, stmt: Stmt) -> Step:

@@ -135,9 +135,9 @@ class Operators(LinearForms):
                 return value
             lanes = float(max(1, target.lanes))
             if all(is_float) and (source.bits, target.bits) == (16, 32):  # HADD2.F32, the upper half
-                kind = K.MOV if source.bfloat else K.HFMA2
+                kind = K.SHF if source.bfloat else K.HFMA2  # PRMT before Hopper, on the same units
                 return self.plain(("from half", source.bfloat), region, (value,), ((kind, lanes),), 32)
-            kind = K.WIDE_CONVERSION if 64 in (source.bits, target.bits) else K.CONVERSION
+            kind = _conversion(source, target)
             return self.plain(
                 ("cast", target.bits, is_float), region, (value,), ((kind, lanes),), target.bits
             )
@@ -281,7 +281,12 @@ class Operators(LinearForms):
             return self.shared(key, region, (a, b), Computation(cost=((compare, lanes),)))
         if op in (BinaryOp.ADD, BinaryOp.SUB):
             return self.shared(key, region, (a, b), Computation(Shape.FLOAT_SUM, ((add, lanes),), bits))
-        reciprocal = (
+        is_fast = op is BinaryOp.DIV and bits == 32 and self.is_fast
+        if is_fast and b.shape is not Shape.CONSTANT:  # MUFU.RSQ of what else had a MUFU.SQRT
+            of = b.inputs if b in self.known.roots and a.number == 1 else (b,)
+            b = self.plain(("reciprocal", of is b.inputs), region, tuple(of), ((K.MUFU, lanes),), bits)
+            return b if a.number == 1 else self.floating(BinaryOp.MUL, a, b, type_, region)
+        reciprocal = is_fast or (
             op is BinaryOp.DIV and b.shape is Shape.CONSTANT and b.number is not None and is_power(b.number)
         )
         if op is BinaryOp.MUL and bits == 64 and 2.0 in (a.number, b.number):
@@ -369,6 +374,18 @@ class Operators(LinearForms):
         """Whether a value is a constant power of two, another one in each copy of a loop perhaps."""
         is_known = value.shape is Shape.CONSTANT and value.number is not None
         return value in self.known.powers or (is_known and is_power(value.number or 0))
+
+
+def _conversion(source: Type, target: Type) -> K:
+    """What converts between numbers, one of them floating-point (SASS of nvcc 13)."""
+    if 64 in (source.bits, target.bits):
+        return K.WIDE_CONVERSION
+    if source.kind is TypeKind.BOOL:
+        return K.FSETP
+    if target.kind is TypeKind.FLOAT and source.kind is TypeKind.FLOAT:
+        return K.PACK if (source.bits, target.bits) == (32, 16) else K.CONVERSION
+    is_word = source.bits == 32 or not source.signed  # a smaller one of no sign is one as it is
+    return K.INT_TO_FLOAT if target.kind is TypeKind.FLOAT and target.bits == 32 and is_word else K.CONVERSION
 
 
 def _by_multiplication(divisor: int, *, is_signed: bool) -> Cost:

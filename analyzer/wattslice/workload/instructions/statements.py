@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import (
@@ -33,6 +35,7 @@ from wattslice.ir import (
 from wattslice.ir.objects import objects, part_of
 from wattslice.workload.instructions.chains import NO_CHAIN, Chain, Chains
 from wattslice.workload.instructions.charging import Charge, Pass, Request, charges
+from wattslice.workload.instructions.constants import with_constants
 from wattslice.workload.instructions.expressions import At, Step, Steps, drive
 from wattslice.workload.instructions.kinds import InstructionCount, InstructionKind, Isa
 from wattslice.workload.instructions.loops import Loops, TripCounts, loop_trips
@@ -83,7 +86,7 @@ def lower(kernel: Kernel, trips: TripCounts, isa: Isa) -> Lowered:
 
     Kept for the last few kernels: counts that differ in probabilities alone are asked for one after another.
     """
-    lowering = Lowering(kernel, trips)
+    lowering = Lowering(with_constants(kernel), trips)
     drive(lowering, lowering.kernel_body())
     found = charges(lowering.roots, isa)
     return Lowered(
@@ -301,21 +304,49 @@ class Lowering(Loops):
         outer, self.guard = self.guard, guard
         predicated, chosen = self.predicated, dict[EnvironmentKey, Chosen]()
         ends: list[dict[EnvironmentKey, Value]] = []
+        begun: list[list[tuple[object, Value]]] = []
         for number, block in enumerate(blocks):
             self.enter_arm()
+            before = len(self.roots), len(self.cuts), Value(Shape.PLAIN, AT_START).birth
             if condition is not None:  # what the last of several conditions needed is there behind them
                 operator = LogicalOp.OR if number else LogicalOp.AND
                 for key, value in self.known.implied.get((operator, condition), ()):
                     self.hide(key, value)
             yield self.statement(block)
+            begun.append(self.made_first(*before))
             ends.append(self.leave_arm())
             if cuts:
                 self.cut()
         self.guard = outer
+        if len(blocks) == 2 and condition is not None:
+            self.hoist_alike(begun[0], begun[1], region)
         self.merge(ends, region, guard, chosen)
         if predicated is not None and condition is not None:
             self.select_registers(chosen, condition, predicated.began, len(blocks))
         return None
+
+    def made_first(self, roots: int, cuts: int, began: int) -> list[tuple[object, Value]]:
+        """What an arm computes before it does anything that is seen, or branches."""
+        seen = (*(root.birth for root in self.roots[roots : roots + 1]), *self.cuts[cuts : cuts + 1])
+        end = min(seen, default=math.inf)
+        made = [(key, self.available[key]) for key, hidden in self.scopes[-1] if hidden is None]
+        # what is stored is the same for all these loads, as it was in front of the branch
+        return [(_without_version(key), value) for key, value in made if began < value.birth < end]
+
+    def hoist_alike(
+        self, then: list[tuple[object, Value]], otherwise: list[tuple[object, Value]], region: int
+    ) -> None:
+        """What both arms of a branch in `region` begin with is done in front of it: loads are made once."""
+        waiting: list[Value] = []
+        for (key, value), (other_key, other) in zip(then, otherwise, strict=False):
+            if key != other_key:
+                return
+            waiting.append(value)
+            if other.access is not None:
+                for needed in waiting:
+                    needed.place = replace(needed.place, region=region)
+                other.inputs, other.cost, other.access = [value], (), None
+                waiting.clear()
 
     def select_registers(
         self, chosen: dict[EnvironmentKey, Chosen], condition: Value, began: int, arms: int
@@ -374,6 +405,13 @@ _LOWERINGS: dict[type[Stmt], Callable[[Lowering, Any], Steps | None]] = {
     Break: Lowering.jump,
     Continue: Lowering.jump,
 }
+
+
+def _without_version(key: object) -> object:
+    if not isinstance(key, tuple):
+        return key
+    parts = cast("tuple[object, ...]", key)
+    return parts[:2] + parts[3:] if parts[0] == "load" else parts
 
 
 def _is_single_jump(block: Block) -> bool:

@@ -327,6 +327,7 @@ class Knowledge:
         self.remainders: dict[Value, tuple[Value, Value]] = {}  # of what, by which power of two
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
+        self.roots: set[Value] = set()  # square roots
         # `a && b` (or `||`): what was computed for `b`, and is there where the whole is true (or false)
         self.implied: dict[tuple[LogicalOp, Value], tuple[tuple[object, Value], ...]] = {}
         self.components: dict[Value, dict[str, Value]] = {}
@@ -354,6 +355,7 @@ class Environment:
         # Of what may be left early: the entries of `undo` around, and what those that left have assigned.
         self.met: dict[object, tuple[int, list[dict[EnvironmentKey, Value]]]] = {}
         self.parts: dict[Variable, dict[tuple[str, ...], None]] = {}
+        self.is_fast = False  # compiled with --use_fast_math
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
         # Arrays of the thread, and what is done at unknown indices.
         self.indexed: dict[Variable, list[Value]] = {}

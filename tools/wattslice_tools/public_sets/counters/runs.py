@@ -12,6 +12,7 @@ from wattslice.config.config import Options, make_config
 from wattslice.config.settings import NO_SETTINGS
 from wattslice.counting.count import count
 from wattslice.errors import WattsliceError
+from wattslice.frontend.parse_options import FAST_MATH
 from wattslice.launches.launch import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.launches.resolver import resolve_launches
 from wattslice.pipeline.files import neighbours_of, read_program
@@ -86,6 +87,7 @@ class _Run:
                 program_arguments=row.arguments,
                 include_directories=tuple(root / word[2:] for word in words if word.startswith("-I")),
                 definitions=tuple(word[2:] for word in words if word.startswith("-D")),
+                compiler_flags=" ".join(word for word in words if word in FAST_MATH),
                 no_cache=True,
             ),
             NO_SETTINGS,

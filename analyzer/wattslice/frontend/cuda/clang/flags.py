@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from wattslice.documents import parse_json
 from wattslice.errors import FrontendError
 from wattslice.frontend.inputs import file_bytes, followed, is_folder, note_text
-from wattslice.frontend.parse_options import ParseOptions, UnreadFile
+from wattslice.frontend.parse_options import FAST_MATH, ParseOptions, UnreadFile
 from wattslice.frontend.project.build import compile_databases, compile_flags, folders_above
 
 STUBS = Path(__file__).with_name("stubs")
@@ -105,7 +105,7 @@ def with_compile_commands(path: Path, options: ParseOptions) -> ParseOptions:
         fields = cast("dict[str, Any]", entry)
         base = database.parent / str(fields.get("directory", ""))
         if followed(base / str(fields.get("file", ""))) == wanted:
-            return _merged(options, _words(fields), base)
+            return _merged(options, _words(fields), base, database.name)
     return options
 
 
@@ -133,6 +133,7 @@ def with_build_flags(path: Path, options: ParseOptions) -> ParseOptions:
         include_dirs=(*options.include_dirs, *flags.include_directories),
         defines=(*flags.definitions, *options.defines),
         unread=tuple(unread),
+        fast_math=flags.fast_math if options.fast_math is None else options.fast_math,
     )
 
 
@@ -159,11 +160,13 @@ def _flag_and_value(words: list[str], position: int) -> tuple[str, str, int]:
     return "", "", 1
 
 
-def _merged(options: ParseOptions, words: list[str], base: Path) -> ParseOptions:
+def _merged(options: ParseOptions, words: list[str], base: Path, where: str) -> ParseOptions:
     include_dirs: list[Path] = []
     defines: list[str] = []
     undefines: list[str] = []
-    standard, gpu_arch = options.standard, options.gpu_arch
+    standard, gpu_arch, fast_math = options.standard, options.gpu_arch, options.fast_math
+    if fast_math is None and any(word in FAST_MATH for word in words):
+        fast_math = where
     position = 1
     while position < len(words):
         flag, value, taken = _flag_and_value(words, position)
@@ -189,6 +192,7 @@ def _merged(options: ParseOptions, words: list[str], base: Path) -> ParseOptions
         undefines=(*undefines, *options.undefines),
         standard=standard,
         gpu_arch=gpu_arch,
+        fast_math=fast_math,
     )
 
 

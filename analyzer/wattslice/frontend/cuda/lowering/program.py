@@ -317,6 +317,7 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
         not body.holes,
         tuple(body.holes),
         max_registers=max_registers(function, unit.parsed) or None,
+        fast_math=unit.parsed.options.fast_math or "",
     )
 
 
