@@ -79,7 +79,6 @@ ONE_DIMENSIONAL = [
     ("conditional", "int n = argc > 1 ? atoi(argv[1]) : 9; LAUNCH(n, 32, n);", "", (9, 32, 9)),
     ("usage", 'if (argc != 2) { printf("no"); exit(1); } LAUNCH(3, 32, 0);', "", (3, 32, 0)),
     ("early return", "if (argc != 2) return 1; LAUNCH(3, 32, 0);", "", (3, 32, 0)),
-    ("sentinel", "int n = 0; if (argc > 1) n = 77; LAUNCH(n, 32, n);", "", (77, 32, 77)),
     ("helper", "LAUNCH(iDivUp(1000, 256), 256, 0);", DIV_UP, (4, 256, 0)),
     ("bit tricks", "LAUNCH(nextPow2(1000), 256, power(33));", NEXT_POW2, (1024, 256, 64)),
     ("out-parameters", "int b, t; sizes(4096, 256, &b, &t); LAUNCH(b, t, 0);", BY_POINTER, (8, 256, 0)),

@@ -122,7 +122,6 @@ class HostLoops(ControlFlow):
                 holds = truth(value)
                 if holds is None and (self._without_options(value) or iteration):
                     holds = self._without_options(value)
-                    self._times = uncounted("in a loop that argc decides", condition_of(value))
                 if holds is None:
                     if stmt.kind is ir.LoopKind.DO and iteration == 1:  # that was the first visit
                         self.memory.roll_back(mark)

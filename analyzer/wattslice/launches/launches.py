@@ -203,6 +203,12 @@ def _launch(
         assumptions.append(_assumed(kernel, grid, block, line, f"{what} unknown", geometry.cause))
     assumptions.extend(_assumed_variable(kernel, grid, block, line, variable) for variable in chosen.assumed)
     assumptions.extend(_assumed_size(line, variable) for variable in chosen.assumed_sizes)
+    is_argc_told = any(one.name == "argc" for one in chosen.assumed)
+    for one in chosen.decided:
+        if not (one.is_of_argc and is_argc_told):
+            fix = "--args 'WORDS'" if one.is_of_argc else _by_launch(kernel)
+            message = f"{one.assumed}: that decides {one.what} {kernel.name}"
+            assumptions.append(Assumption("PW011", line, message, fix))
     shared = convert(chosen.shared_bytes, ir.INT64)
     if not isinstance(shared, int) or shared < 0:
         reason = shared.reason if isinstance(shared, Unknown) else "no number"
