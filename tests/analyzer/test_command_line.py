@@ -299,18 +299,38 @@ def test_a_launch_that_only_options_lead_to_is_said_to_be_none_of_the_run(tmp_pa
     ("body", "grid"),
     [
         ("if (argc < 3) exit(1); k<<<8, 64>>>(0, 4, 5);", 8),  # what is asked for is given
+        ("switch (argc) { case 3: k<<<8, 64>>>(0, 4, 5); break; default: exit(1); }", 8),
+    ],
+)
+def test_checks_of_the_program_succeed(tmp_path, body, grid):
+    (found,) = launches_of(tmp_path, body)
+    assert (found.grid[0], found.source, found.assumptions) == (grid, LaunchSource.HOST_CODE, ())
+
+
+@pytest.mark.parametrize(
+    ("body", "grid"),
+    [
         ("if (argc == 1) { k<<<8, 64>>>(0, 4, 5); return 0; } k<<<9, 64>>>(0, 4, 5);", 8),
         ("if (argc < 2) k<<<8, 64>>>(0, 4, 5); else k<<<9, 64>>>(0, 4, 5);", 8),
         ("if (argc != 3) return 1; if (argc >= 3) k<<<8, 64>>>(0, 4, 5);", 8),
         ("int n = 4; if (argc < 2) n = 8; k<<<n, 64>>>(0, 4, 5);", 8),
         ("int n; if (argc > 1) n = 4; else n = 8; k<<<n, 64>>>(0, 4, 5);", 8),
         ("if (argc == 2) k<<<9, 64>>>(0, 4, 5); else if (argc == 4) k<<<8, 64>>>(0, 4, 5); else exit(1);", 8),
-        ("switch (argc) { case 3: k<<<8, 64>>>(0, 4, 5); break; default: exit(1); }", 8),
+        ("int n = 100; if (argc > 1) n = 77; k<<<n, 64>>>(0, 4, 5);", 100),
+        ("int n = 5, m; if (argc < 2) m = n; else n = m = 6; k<<<n, 64>>>(0, 4, 5);", 5),
+        ('int n = atoi(argc > 3 ? argv[3] : "19"); k<<<n, 64>>>(0, 4, 5);', 19),
+        ("int n = 1; switch (argc) { case 1: n = 5; case 2: n += 7; } k<<<n, 64>>>(0, 4, 5);", 12),
+        ("int n = 4; switch (argc) { case 1: n = 5; break; case 2: n = 6; } k<<<n, 64>>>(0, 4, 5);", 5),
+        ("int n = 4; for (int i = 0; i < argc; i++) n *= 2; k<<<n, 64>>>(0, 4, 5);", 8),
     ],
 )
 def test_argc_is_one_or_what_the_checks_of_the_program_ask_for(tmp_path, body, grid):
     found, *others = launches_of(tmp_path, body)
-    assert (found.grid[0], found.source, found.assumptions) == (grid, LaunchSource.HOST_CODE, ())
+    assert (found.grid[0], found.source) == (grid, LaunchSource.HOST_CODE)
+    (said,) = found.assumptions
+    assert said.message.startswith("argc assumed ")
+    assert ": that decides " in said.message
+    assert said.fix == "--args 'WORDS'"
     assert all(any(ONLY_WHERE[:11] in a.message for a in one.assumptions) for one in others)
 
 
@@ -337,6 +357,75 @@ def test_argc_of_a_function_without_a_caller_is_that_of_a_run_without_options(tm
     (found,) = launches_of(tmp_path, body, head="void f(int argc, char **argv)")
     assert (found.grid[0], found.source) == (4, LaunchSource.ASSUMED)
     assert "argc assumed 1:" in found.assumptions[0].message
+
+
+def test_what_argc_makes_0_is_no_other_way(tmp_path):
+    (found,) = launches_of(tmp_path, "int n = 0; if (argc > 1) n = 77; k<<<n, 64>>>(0, 4, 5);")
+    assert found.source is LaunchSource.ASSUMED
+    assert "the host code gives 0" in found.assumptions[0].message
+
+
+@pytest.mark.parametrize(
+    ("body", "times", "decided"),
+    [
+        ("if (argc < 3) exit(1); for (int i = 0; i < argc; i++) k<<<8, 64>>>(0, 4, 5);", 3,
+         "argc assumed 3: that decides how often the program launches k"),
+        ("int r = 3; for (int i = 1; i < argc; i++) r = 9; while (r--) k<<<8, 64>>>(0, 4, 5);", 3,
+         "argc assumed 1: that decides how often the program launches k"),
+        ("int n = 4; if (argc > 2) n = 9; k<<<8, 64>>>(0, 4, n);", 1,
+         "argc assumed 1: that decides the arguments of k"),
+        ("if (argc == 1) k<<<8, 64>>>(0, 4, 5);", 1,
+         "argc assumed 1: that decides how often the program launches k"),
+        ("k<<<8, 64>>>(0, 4, 5); if (argc == 1) puts(argv[0]);", 1, None),
+        ("int n = argc; n = 8; k<<<n, 64>>>(0, 4, 5);", 1, None),
+    ],
+)  # fmt: skip
+def test_what_argc_decides_of_a_launch_is_told(tmp_path, body, times, decided):
+    (found,) = launches_of(tmp_path, body)
+    assert (found.grid[0], found.times) == (8, times)
+    assert [one.message for one in found.assumptions] == ([] if decided is None else [decided])
+    known = launches_of(tmp_path, body, "a b")
+    assert not any("argc" in one.message for launch in known for one in launch.assumptions)
+
+
+ENVIRONMENT = [
+    ('const char *e = getenv("N"); int n = e ? atoi(e) : 8; k<<<n, 64>>>(0, 4, 5);', "N",
+     "the grid or block of"),
+    ('int n = 8; if (getenv("N")) n = 4096; k<<<n, 64>>>(0, 4, 5);', "N", "the grid or block of"),
+    ('int n = 5; if (std::getenv("N") && getenv("M")) n = 9; k<<<8, 64>>>(0, 4, n);', "M or N",
+     "the arguments of"),
+    ('char *e = getenv("N"); for (int i = 0; i < (e ? 3 : 7); i++) k<<<8, 64>>>(0, 4, 5);', "N",
+     "how often the program launches"),
+    ('if (!getenv("N")) k<<<8, 64>>>(0, 4, 5);', "N", "how often the program launches"),
+    ("int n = getenv(name()) ? 4 : 8; k<<<n, 64>>>(0, 4, 5);", "X", "the grid or block of"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "name", "what"), ENVIRONMENT)
+@pytest.mark.parametrize("words", [None, "a"])
+def test_what_the_environment_decides_is_told(tmp_path, body, name, what, words):
+    (found,) = launches_of(tmp_path, body, words, helper="const char *name();")
+    assert found.grid[0] == 8
+    (said,) = found.assumptions
+    assert said.message == f"no environment variable {name} assumed: that decides {what} k"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'if (getenv("V")) puts("x"); k<<<8, 64>>>(0, 4, 5);',
+        'setenv("N", "8", 1); k<<<atoi(getenv("N")), 64>>>(0, 4, 5);',
+    ],
+)
+def test_what_the_environment_does_not_decide_is_not(tmp_path, body):
+    (found,) = launches_of(tmp_path, body)
+    assert (found.grid[0], found.source, found.assumptions) == (8, LaunchSource.HOST_CODE, ())
+
+
+def test_a_launch_that_only_the_environment_leads_to_is_listed(tmp_path):
+    (found,) = launches_of(tmp_path, 'char *e = getenv("N"); if (e != NULL) k<<<8, 64>>>(0, 4, 5);')
+    assert (found.grid[0], found.times) == (8, None)
+    assert any(ONLY_WHERE in one.message for one in found.assumptions)
 
 
 def test_the_option_without_words(tmp_path, capsys):

@@ -174,3 +174,49 @@ def test_trips_have_a_file_and_are_not_negative():
     assert (found.kernel, found.name, found.value) == ("k", "trip_L5@tl.h", 3)
     with pytest.raises(OverrideError, match="cannot run -3 times"):
         parse_setting("k.trip_L5=-3")
+
+
+NAMES = """
+#include <utility>
+__global__ void k(float *d, const int *r, int n) {
+    int end = r[threadIdx.x], i;
+    for (i = 0; i < end; i++) d[i] += 1;
+}
+struct App { int n; void run(float *d); };
+void App::run(float *d) { k<<<n, 32>>>(d, 0, n); }
+std::pair<int, int> made();
+int main() { float *d; App app; cudaDeviceProp prop; auto [a, bb] = made(); k<<<a, 32>>>(d, 0, bb); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("k.end=3", "--set end=3 changes nothing: k computes 'end' (known: d, n, r)"),
+        ("i=3", "--set i=3 changes nothing: k computes 'i' (known: d, n, r, app, prop)"),
+        ("app.x=3", "no number 'app.x' in the host code (did you mean app.n?)"),
+        ("d.n=3", "no number 'd.n' in the host code (there is none)"),
+        ("zz=3", "no variable 'zz' in the analysed files (known: d, n, r, app, prop)"),
+        ("k.r=3", None),
+        ("app.n=3", None),
+    ],
+)
+def test_what_can_be_set_is_proposed_and_nothing_else(tmp_path, setting, said):
+    path = tmp_path / "a.cu"
+    path.write_text(NAMES)
+    names = (known_names(read_cuda(path)),)
+    given = parse_overrides((), (setting,))
+    if said is None:
+        check_overrides(given, names)
+        return
+    with pytest.raises(OverrideError) as error:
+        check_overrides(given, names)
+    assert str(error.value) == said
+
+
+def test_what_has_no_name_to_be_set_is_said_by_the_launch(tmp_path):
+    path = tmp_path / "a.cu"
+    path.write_text(NAMES)
+    launches = resolve_launches(read_cuda(path), parse_overrides((), ()), load_gpu("v100"))
+    fixes = {said.fix for launch in launches for said in launch.assumptions if "first" in said.message}
+    assert fixes == {"--launch 'k=gx,gy,gz:bx,by,bz'"}

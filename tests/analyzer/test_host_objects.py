@@ -46,6 +46,11 @@ void by_pointer(const Held *h);
 """
 
 KNOWN = [
+    ("a jump back", "int a = 1; again: a *= 2; if (a < 100) goto again;", 128),
+    ("a jump over", "int a = 1; if (a == 1) goto out; a = 2; out: a += 3;", 4),
+    ("a jump out of a loop that does nothing else",
+     "int a = 1; for (int i = 0; i < 9; i++) if (i == 3) goto out; a = 2; out: a += 3;", 4),
+    ("jumps both ways", "int a = 1; up: a++; if (a > 5) goto out; a += 2; goto up; out:;", 8),
     ("a member that is a reference", "int a = 3; Name f{a}; f.r = 9;", 9),
     ("a functor with one", "int a = 3; Functor f{a}; f();", 9),
     ("bound by a constructor", "int a = 3; Made m(a); m.set(9);", 9),
@@ -80,7 +85,19 @@ LOST = [
     ("a class nobody knows", "Base *b = made_elsewhere(); int a = b->size();"),
     ("behind a member", "int a = 3; Held h{&a}; by_value(h);"),
     ("behind a member of what is pointed at", "int a = 3; Held h{&a}; by_pointer(&h);"),
-    ("a jump back", "int a = 1; again: a *= 2; if (a < 100) goto again;"),
+    ("a jump back", "int a = 1; again: a *= 2; if (rand()) goto again;"),
+    ("a jump into a block", "int a = 1; goto in; a = 3; { in: a += 4; }"),
+    ("a jump into a block that is not run", "int a = 1; goto in; if (a == 3) { in: a = 4; } "),
+    ("a jump back into a block", "int a = 1; { in: a += 4; } if (a < 10) goto in;"),
+    (
+        "a jump in a loop that goes on",
+        "int a = 1; for (int i = 0; i < 9; i++) { up: a++; if (a == 3) continue; if (a < 5) goto up; }",
+    ),
+    ("a jump to what is computed", "int a = 1; void *to = &&out; goto *to; a = 3; out:;"),
+    (
+        "a loop that may return",
+        "auto f = [] { for (int i = 0; i < rand(); i++) return 3; return 4; }; int a = f();",
+    ),
     ("where a loop is left", "int a = 3; for (int i = 0; i < 4; i++) if (rand()) { a = 9; break; }"),
     ("a jump over", "int a = 1; if (rand()) goto out; a = 2; out:;"),
     ("before a jump out", "int a; for (;;) { a = 3; if (rand()) break; a = 4; break; }"),

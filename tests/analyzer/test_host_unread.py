@@ -106,7 +106,7 @@ def test_what_is_dropped_in_a_function_that_begins_in_a_macro_is_lost(tmp_path) 
     text = "#define REAL double\nREAL go() { int a = 1; a = lost::value; k<<<a, 32>>>(5); return 1; }"
     (launch,) = launches(tmp_path, f"__global__ void k(int n) {{}}\n{text}\nint main() {{ go(); }}\n")
     assert launch.source is LaunchSource.ASSUMED
-    body = "int a = 1; up: a *= 2; if (a < 9) goto up; k<<<a, 32>>>(5); return 1;"
+    body = "int a = 1; goto in; { in: a *= 2; } k<<<a, 32>>>(5); return 1;"
     text = f"#define REAL double\nREAL go() {{ {body} }}"
     (launch,) = launches(tmp_path, f"__global__ void k(int n) {{}}\n{text}\nint main() {{ go(); }}\n")
     assert launch.source is LaunchSource.ASSUMED

@@ -326,16 +326,16 @@ def test_names_in_a_table_do_not_steer_the_terminal(
     assert "\x1b" not in out
 
 
-def test_parameters_are_the_first_names_that_settings_are_told(
+def test_parameters_are_the_names_that_settings_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before `a1`, a register that is read after the block that sets it."""
+    """Not `a1`, a register that is read after the block that sets it."""
     path = tmp_path / "halves.ptx"
     branch = "@%q1 bra LAST;\n    mul.f32 %f1, %f1, %f1;\nLAST:\n    div.rn"
     path.write_text(PTX.replace("div.rn", branch).replace("%q", "%a"))
     status, _, err = run(capsys, str(path), "--set", "halves.zzz=1")
     assert status == 2
-    assert "(known: n, p, a1" in err
+    assert "(known: n, p)" in err
 
 
 def test_a_table_of_something_else_is_told_with_its_line(

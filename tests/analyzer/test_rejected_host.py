@@ -71,6 +71,52 @@ def test_the_line_that_could_not_be_read_is_named(tmp_path):
     assert "'n' is written on line 4 of a.cu, which could not be read" in launch.assumptions[0].message
 
 
+JUMPS = [
+    "for (int i = 0; i < 9; i++) {{ n *= 2; if (i == 1) goto out; }} n = 3; out: {rejected} k<<<n, 32>>>(7);",
+    "if (n == 1) {{ n = 4; goto out; }} {rejected} n = 3; out: k<<<n, 32>>>(7);",
+    "{rejected} if (n == 1) {{ n = 4; goto out; }} n = 3; out: {{ k<<<n, 32>>>(7); }}",
+    "up: n *= 2; {rejected} if (n < 4) goto up; k<<<n, 32>>>(7);",
+]
+
+
+@pytest.mark.parametrize("body", JUMPS)
+@pytest.mark.parametrize("rejected", ["int::size();", "if (int::size()) return 1;", "v.nope(); ", ""])
+def test_jumps_in_a_function_with_rejected_statements_are_followed(tmp_path, body, rejected):
+    text = f"{KERNEL}struct V {{}}; int main() {{ V v; int n = 1; {body.format(rejected=rejected)} }}"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid[0], launch.source) == (4, LaunchSource.HOST_CODE)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (v.nope()) goto out; n = 3; out: k<<<n, 32>>>(7);",
+        "for (auto x : v) goto out; n = 3; out: k<<<n, 32>>>(7);",
+        "up: n *= 2; k<<<n, 32>>>(7); for (auto x : v) goto up;",
+        "int::f(); goto in; n = 2; { in: n += 2; } k<<<n, 32>>>(7);",
+        "if (n == 2) goto out; out: int z = int::f(&n); k<<<n, 32>>>(7);",
+    ],
+)
+def test_what_a_rejected_jump_may_pass_over_or_repeat_is_unknown(tmp_path, body):
+    text = f"{KERNEL}struct V {{}}; V take(int *); int main() {{ V v; int n = 1; {body} }}"
+    (launch,) = launches(tmp_path, text)
+    assert launch.source is LaunchSource.ASSUMED
+    assert launch.block[0] == 32 or "goto" in launch.assumptions[0].message
+
+
+def test_a_rejected_jump_to_a_label_that_follows_is_one_that_may_be_taken(tmp_path):
+    body = "int n = 1; if (n > 5) return 1; for (auto x : v) goto out; n = 3; out: k<<<n, 32>>>(7);"
+    (launch,) = launches(tmp_path, f"{KERNEL}struct V {{}}; int main() {{ V v; {body} }}")
+    assert (launch.source, launch.block, launch.times) == (LaunchSource.ASSUMED, (32, 1, 1), 1)
+
+
+def test_a_goto_that_is_not_followed_is_named(tmp_path):
+    text = f"{KERNEL}int main() {{\n int n = 64;\n goto in;\n {{ in: k<<<4, n>>>(n); }} }}"
+    (launch,) = launches(tmp_path, text)
+    assert launch.times is None
+    assert "decided by the goto on line 4 of a.cu, which is not followed" in launch.assumptions[0].message
+
+
 LOST = [
     "k<<<4, lost::size()>>>(7);",
     "k<<<4, 64>>>(lost::a, 7);",

@@ -499,6 +499,8 @@ BIT_FIELD = "bit-field"
 not kept."""
 
 UNREAD = "a statement that could not be read"
+LOST_JUMP = "a goto that is not followed"
+"""As `UNREAD`: a function with such a `goto`, which may have run any part of it any number of times."""
 INITIAL_VALUES = "initial values of "
 """How the function is called that runs before `main` and sets the file-scope variables of a file."""
 GRAPH_NODE = "node of a graph"

@@ -707,6 +707,11 @@ def _environment(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value 
 _ANY = 0
 
 
+def doubt_environment(memory: Memory) -> None:
+    """Every environment variable that the program does not set may be set, to anything."""
+    memory.set_cell(memory.global_named("getenv()"), _ANY, Unknown("an environment variable"))
+
+
 # ----------------------------------------------------------------------------- options
 
 

@@ -649,6 +649,9 @@ class ControlFlow(Evaluator):
 
     def _cases(self, stmt: ir.Switch) -> Flow:
         selector = self.evaluate(stmt.selector)
+        if isinstance(selector, Unknown) and (number := selector.at(self._argc)) is not None:
+            is_listed = any(number in case.labels for case in stmt.cases)
+            selector = number if is_listed or not any(map(self._is_check, stmt.cases)) else selector
         if not isinstance(selector, int):
             return self._any_case(stmt, condition_of(selector))
         chosen = [i for i, case in enumerate(stmt.cases) if selector in case.labels]

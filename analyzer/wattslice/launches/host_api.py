@@ -518,11 +518,14 @@ def _of_one_process(memory: Memory, name: str, arguments: _Arguments) -> Value:
 
 
 def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
-    lost = f"line {node.span.line} of {PurePath(node.span.file).name}, which could not be read"
+    where = f"line {node.span.line} of {PurePath(node.span.file).name}"
+    written, result = (f"{of} {where}, which could not be read" for of in ("written on", "the result of"))
+    if node.callee == ir.LOST_JUMP:
+        written = result = f"decided by the goto on {where}, which is not followed"
     places = reached(arguments, everything=True)
     for pointer in places:
-        memory.forget_behind(pointer, Unknown(f"written on {lost}"))
-    return Unknown(f"the result of {lost}", around=places if node.type.element else ())
+        memory.forget_behind(pointer, Unknown(written))
+    return Unknown(result, around=places if node.type.element else ())
 
 
 def _one_of(memory: Memory, node: ir.Call, name: str, arguments: _Arguments) -> Value:

@@ -6,7 +6,7 @@ Files that are read together may be of several programs, one for each `main`: ea
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir.walking import deep_recursion
 from wattslice.launches.call_graph import call_graph
+from wattslice.launches.command_line import doubt_environment
 from wattslice.launches.data_files import DataFiles
 from wattslice.launches.evaluator import BudgetExceededError
 from wattslice.launches.instances import LaunchInstance, values_of, without_dead
@@ -49,6 +50,20 @@ class HostCode:
         """Names of scalar variables and members that a reading without pins never finds known."""
         return frozenset[str]().union(*(one.lacking(given) for one in self._programs))
 
+    def decided_by(
+        self,
+        doubted: str,
+        pins: Mapping[str, int | float],
+        given: ProgramArguments | None,
+        assumed: frozenset[str],
+    ) -> dict[Place, str]:
+        """What `ARGC` or the `ENVIRONMENT` decides, by launch: what is no more so where these are unknown."""
+        found: dict[Place, str] = {}
+        for one in self._programs:
+            told = one.launches(pins, given, assumed)
+            found |= _decided(told, one.launches(pins, given, assumed, doubted))
+        return found
+
     def launches(
         self,
         pins: Mapping[str, int | float],
@@ -77,6 +92,26 @@ class HostCode:
         return tuple(found)
 
 
+def _decided(told: Sequence[LaunchInstance], doubted: Sequence[LaunchInstance]) -> dict[Place, str]:
+    """What is otherwise, of each launch of a run, where something is unknown that it takes for given."""
+    others: dict[Place, list[LaunchInstance]] = {}
+    for one in doubted:
+        others.setdefault((one.node, one.path), []).append(one)
+    found: dict[Place, str] = {}
+    for one in told if doubted else ():
+        same = [other for other in others.get((one.node, one.path), ()) if other.is_certain]
+        if not one.is_certain or any(_way(other) == _way(one) for other in same):
+            continue
+        what = "the arguments of"
+        is_counted = not isinstance(one.times, Unknown)
+        if not same or (is_counted and all(other.times != one.times for other in same)):
+            what = "how often the program launches"
+        if all(_way(other)[0][:2] != _way(one)[0][:2] for other in same):
+            what = "the grid or block of" if same else "that the program launches"
+        found.setdefault((one.node, one.path), what)
+    return found
+
+
 def _programs_in(program: ir.Program) -> list[ir.Program]:
     """One for each `main`, without what the files of the others define."""
     mains = [function.span.file for function in program.functions if function.name == "main"]
@@ -96,15 +131,25 @@ def _ways(instances: list[LaunchInstance]) -> dict[ir.LaunchCall, Counter[Hashab
     """How each launch is made, and how often so."""
     found: dict[ir.LaunchCall, Counter[Hashable]] = {}
     for one in instances:
-        times = None if isinstance(one.times, Unknown) else one.times
-        found.setdefault(one.node, Counter())[values_of(one), times, one.is_certain] += 1
+        found.setdefault(one.node, Counter())[_way(one)] += 1
     return found
+
+
+def _way(one: LaunchInstance) -> tuple[tuple[object, ...], int | None, bool]:
+    """With what a launch is made, how often, and whether it is."""
+    return values_of(one), None if isinstance(one.times, Unknown) else one.times, one.is_certain
+
+
+Place = tuple[ir.LaunchCall, tuple[ir.Call, ...]]
+"""A launch in the source, and the calls that lead to it."""
+ARGC, ENVIRONMENT = "argc", "the environment"
 
 
 class _Reading(Struct, frozen=True):
     """What was `found` in so many `steps` with `given`, whatever values by name say but for those `asked`."""
 
     given: ProgramArguments | None
+    doubted: str
     asked: dict[str, int | float | None]
     steps: int
     found: tuple[LaunchInstance, ...]
@@ -143,26 +188,30 @@ class _OneProgram:
         pins: Mapping[str, int | float],
         given: ProgramArguments | None = None,
         assumed: frozenset[str] = frozenset(),
+        doubted: str = "",
     ) -> tuple[LaunchInstance, ...]:
         """Every launch the host code reaches, in the order of running; `pins`: values by variable name.
 
         Of the names `assumed` they hold only where the host code gives none that is known.
         `given`: what the program is run with, None: without options.
+        `doubted`: what is taken to be unknown, `ARGC` or `ENVIRONMENT`, where else something is assumed.
         Empty once earlier readings have taken `MAX_STEPS_OF_ALL_READINGS`.
         """
         if self._steps_left < MIN_STEPS:
             return ()
         for one in self._readings:
-            if one.given == given and all(pins.get(name) == value for name, value in one.asked.items()):
+            if (one.given, one.doubted) == (given, doubted) and all(
+                pins.get(name) == value for name, value in one.asked.items()
+            ):
                 self._steps_left -= one.steps
                 return one.found
         try:
             with deep_recursion():  # deeply nested code must not look like no code
-                found = self._collect(pins, given, assumed)
+                found = self._collect(pins, given, assumed, doubted)
                 if self._sizes_asked.is_known_too_late():
                     self._sizes_asked.totals.clear()
                     self._readings.clear()
-                    found = self._collect(pins, given, assumed)
+                    found = self._collect(pins, given, assumed, doubted)
                 return found
         except RecursionError:
             return ()
@@ -170,17 +219,24 @@ class _OneProgram:
     def lacking(self, given: ProgramArguments | None) -> frozenset[str]:
         """Names of scalar variables and members that a reading without pins never finds known."""
         self.launches({}, given)
-        bare = (one for one in self._readings if one.given == given and set(one.asked.values()) <= {None})
+        plain = (one for one in self._readings if (one.given, one.doubted) == (given, ""))
+        bare = (one for one in plain if set(one.asked.values()) <= {None})
         return next((one.lacking for one in bare), frozenset[str]())
 
     def _collect(
-        self, pins: Mapping[str, int | float], given: ProgramArguments | None, assumed: frozenset[str]
+        self,
+        pins: Mapping[str, int | float],
+        given: ProgramArguments | None,
+        assumed: frozenset[str],
+        doubted: str,
     ) -> tuple[LaunchInstance, ...]:
         memory, steps_before = Memory(pins, assumed, self._sizes_asked), self._steps_left
+        if doubted == ENVIRONMENT:
+            doubt_environment(memory)
         instances: list[LaunchInstance] = []
         main = self._main
         files = DataFiles(Path(self._program.file if main is None else main.span.file).parent)
-        interpreter = self._interpreter(memory, MAX_STEPS, files, given)
+        interpreter = self._interpreter(memory, MAX_STEPS, files, given, doubted)
         for variable in self._program.globals:
             storage = memory.declare_global(variable)
             is_own = variable.linked_as is None and variable.space is ir.MemorySpace.HOST
@@ -206,7 +262,7 @@ class _OneProgram:
                 continue
             if is_main_cut and function in self._graph.unused:  # its launches are not those of the run
                 continue
-            interpreter = self._interpreter(memory, max(MIN_STEPS, left), files, given)
+            interpreter = self._interpreter(memory, max(MIN_STEPS, left), files, given, doubted)
             interpreter.mark_seen(seen)
             try:
                 interpreter.run(function)
@@ -242,13 +298,16 @@ class _OneProgram:
         never_known = memory.lacking - memory.known
         lacking = frozenset(what if isinstance(what, str) else what.name for what in never_known)
         steps = steps_before - self._steps_left
-        self._readings.append(_Reading(given, memory.asked, steps, found, lacking))
+        self._readings.append(_Reading(given, doubted, memory.asked, steps, found, lacking))
         return found
 
     def _interpreter(
-        self, memory: Memory, steps: int, files: DataFiles, given: ProgramArguments | None
+        self, memory: Memory, steps: int, files: DataFiles, given: ProgramArguments | None, doubted: str
     ) -> Interpreter:
-        return Interpreter(self._graph, self._relevance, memory, self._gpu, steps, files, given)
+        is_told = doubted != ARGC
+        return Interpreter(
+            self._graph, self._relevance, memory, self._gpu, steps, files, given, knows_argc=is_told
+        )
 
 
 _SEVERAL = Unknown("several programs launch it, each in another way")

@@ -122,7 +122,6 @@ class HostLoops(ControlFlow):
                 holds = truth(value)
                 if holds is None and (self._without_options(value) or iteration):
                     holds = self._without_options(value)
-                    self._times = uncounted("in a loop that argc decides", condition_of(value))
                 if holds is None:
                     if stmt.kind is ir.LoopKind.DO and iteration == 1:  # that was the first visit
                         self.memory.roll_back(mark)
@@ -218,6 +217,8 @@ class HostLoops(ControlFlow):
                 value = Unknown(f"'{cell[0].name}' {reason}", around=places)
             if value is not self.memory.current(cell):
                 self.memory.apply({cell: value})
+        if flow is Flow.RETURN or (flow is Flow.BREAK and self._levels > 1):  # or it is not come into
+            self._may_have_left(flow, why or Unknown(reason), self._gone(flow, {}))
         return flow if flow is Flow.EXIT else Flow.NEXT
 
     def _visit(self, stmt: ir.Loop, times: int | Unknown, why: Unknown) -> tuple[Flow, Delta]:

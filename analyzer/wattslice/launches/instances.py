@@ -25,6 +25,14 @@ class AssumedVariable(Struct, frozen=True):
     is_of_geometry: bool = True
 
 
+class Decision(Struct, frozen=True):
+    """What was `assumed`, of `argc` or of the environment, and `what` of a launch follows from it."""
+
+    assumed: str
+    what: str
+    is_of_argc: bool
+
+
 class LaunchInstance(Struct, frozen=True, eq=False):
     """One time that a launch is reached: the evaluated configuration, and by which calls."""
 
@@ -47,6 +55,8 @@ class LaunchInstance(Struct, frozen=True, eq=False):
     files: tuple[str, ...] = ()  # data files that were read before
     given: ProgramArguments | None = None  # what makes it other than in a run without options
     times: int | Unknown = 1  # the launches it stands for
+    argc: int = 1  # where no words are known: what was assumed
+    decided: tuple[Decision, ...] = ()
     is_replaced: bool = False  # in its graph's node, by another launch, before the graph was taken
 
 

@@ -88,8 +88,11 @@ class Interpreter(HostLoops):
         budget: int,
         files: DataFiles,
         given: ProgramArguments | None = None,
+        *,
+        knows_argc: bool = True,
     ) -> None:
         super().__init__(graph, relevance, memory, gpu, budget)
+        self._knows_argc = knows_argc
         self._files = files
         self._given = given
         self._dependence = graph.dependence
@@ -122,8 +125,10 @@ class Interpreter(HostLoops):
             storage = self.memory.declare(parameter)
             is_option = function.name == "main" or parameter.name in ("argc", "argv")
             least = 1 if function.name == "main" and parameter.type.is_integral else None
-            every = tuple(range(1, MOST_ARGC + 1)) if is_option and parameter.type.is_integral else ()
-            value: Value = Unknown(where, is_option=is_option, least=least, by_argc=every)
+            is_argc = is_option and parameter.type.is_integral and self._knows_argc
+            every = tuple(range(1, MOST_ARGC + 1)) if is_argc else ()
+            is_told = is_option and self._knows_argc
+            value: Value = Unknown(where, is_option=is_told, least=least, by_argc=every)
             if default is not None:
                 value = self.evaluate(default)
             elif not is_option:
@@ -202,6 +207,7 @@ class Interpreter(HostLoops):
                     files=tuple(self._files.names),
                     is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
                     times=_GUESS if is_guess else times,
+                    argc=self._argc,
                 )
             )
 

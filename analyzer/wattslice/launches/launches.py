@@ -205,6 +205,12 @@ def _launch(
         assumptions.append(_assumed(kernel, grid, block, line, f"{what} unknown", geometry.cause))
     assumptions.extend(_assumed_variable(kernel, grid, block, line, variable) for variable in chosen.assumed)
     assumptions.extend(_assumed_size(line, variable) for variable in chosen.assumed_sizes)
+    is_argc_told = any(one.name == "argc" for one in chosen.assumed)
+    for one in chosen.decided:
+        if not (one.is_of_argc and is_argc_told):
+            fix = "--args 'WORDS'" if one.is_of_argc else _by_launch(kernel)
+            message = f"{one.assumed}: that decides {one.what} {kernel.name}"
+            assumptions.append(Assumption("PW011", line, message, fix))
     shared = convert(chosen.shared_bytes, ir.INT64)
     if not isinstance(shared, int) or shared < 0:
         reason = shared.reason if isinstance(shared, Unknown) else "no number"
@@ -430,6 +436,11 @@ def _of_many(geometries: Sequence[Geometry], *, is_same: bool) -> str:
     )
 
 
+def _by_set(kernel: ir.Kernel, name: str) -> str:
+    """How to say the value of a variable; what has no name to be said, as `[a, b].first`, by the launch."""
+    return _by_launch(kernel) if name.startswith("[") else f"--set {name}=VALUE"
+
+
 def _by_launch(kernel: ir.Kernel) -> str:
     return f"--launch '{kernel.name}=gx,gy,gz:bx,by,bz'"
 
@@ -464,7 +475,7 @@ def assumed_launch(
 def _assumed(kernel: ir.Kernel, grid: Dim3, block: Dim3, line: int, what: str, cause: Unknown) -> Assumption:
     reason = told_why(cause)
     message = f"{what}: {reason}; assumed {_configuration(kernel, grid, block)}"
-    fix = _by_launch(kernel) if cause.variable is None else f"--set {cause.variable}=VALUE"
+    fix = _by_launch(kernel) if cause.variable is None else _by_set(kernel, cause.variable)
     return Assumption("PW011", line, message, fix)
 
 
@@ -473,7 +484,7 @@ def _assumed_variable(
 ) -> Assumption:
     name, reason = variable.name, told_why(Unknown(variable.reason, variable.name))
     message = f"{reason}; {name} assumed {variable.value}: {_configuration(kernel, grid, block)}"
-    return Assumption("PW011", line, message, f"--set {name}=VALUE")
+    return Assumption("PW011", line, message, _by_set(kernel, name))
 
 
 def _assumed_size(line: int, variable: AssumedVariable) -> Assumption:

@@ -852,7 +852,7 @@ class Memory:
 
         Where options decide, the path without them is taken: as a whole the one that leaves fewer values
         unknown; among equals the one that changes nothing, because the values before are the defaults; else
-        the first, and this always where it `is_first` that options lead to. What the winner does not know
+        the first. Where it `is_first` that the run takes, this is the winner. What the winner does not know
         comes from the other. Where anything else decides, numbers
         that the paths do not agree on are as unknown as the condition.
         """
@@ -863,7 +863,8 @@ class Memory:
             views.append((first.get(cell, before), second.get(cell, before)))
         lost_first = sum(_is_lost(mine, other) for mine, other in views)
         lost_second = sum(_is_lost(other, mine) for mine, other in views)
-        second_wins = lost_second < lost_first or (lost_second == lost_first and not second and not is_first)
+        second_wins = lost_second < lost_first or (lost_second == lost_first and not second)
+        second_wins = second_wins and not is_first
         made: dict[tuple[int, int, int], Value] = {}  # of two in an object: what was lost as a whole is one
         for cell, (one, two) in zip(cells, views, strict=True):
             winner, other = (two, one) if second_wins else (one, two)

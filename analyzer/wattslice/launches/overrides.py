@@ -158,7 +158,8 @@ class KernelNames(Struct, frozen=True):
     """How one kernel may be named on the command line, and the variables that `--set` may name in it.
 
     `parameters` are those of the `variables` that are told first; `arrays` those that `--data` may name;
-    `given` those that all launches give a number, whatever `--set NAME` says.
+    `given` those that all launches give a number, whatever `--set NAME` says; `computed` those to which the
+    kernel gives a value.
     """
 
     name: str
@@ -168,6 +169,7 @@ class KernelNames(Struct, frozen=True):
     parameters: frozenset[str] = frozenset()
     arrays: frozenset[str] = frozenset()
     given: frozenset[str] = frozenset()
+    computed: frozenset[str] = frozenset()
 
 
 class KnownNames(Struct, frozen=True):
@@ -195,6 +197,7 @@ def known_names(
                 frozenset(v.name for v in kernel.parameters) | _number_names(kernel),
                 arrays_of(kernel),
                 _given(kernel, launches),
+                frozenset(variable.name for variable in _declared(kernel.body)),
             )
             for kernel in program.kernels
         ),
@@ -307,9 +310,10 @@ def _names_no_member(
     is_kernel = any(_without_spaces(of) in kernel.aliases for kernel in kernels)
     if is_kernel or of.partition(".")[0] not in variables:
         return None
-    members = {name for names in known for name in names.host_members}
     name = f"{of}.{setting.name}"
-    return OverrideError(f"no number {name!r} in the host code", remedy=_nearest(name, members))
+    begin = f"{of.partition('.')[0]}."
+    own = {one for names in known for one in names.host_members if one.startswith(begin)}
+    return OverrideError(f"no number {name!r} in the host code", remedy=_nearest(name, own))
 
 
 def _names_nothing(
@@ -338,11 +342,17 @@ def _names_nothing(
     what = "loop" if is_trip else "variable"
     first = {name for kernel in kernels for name in kernel.parameters}
     remedy = _nearest(setting.name, variables, first)
+    for kernel in named:
+        if setting.name in kernel.computed:
+            why = f"{kernel.name} computes {setting.name!r}"
+            message = f"--set {setting.name}={setting.value} changes nothing: {why}"
+            return OverrideError(message, remedy=remedy)
     return OverrideError(f"no {what} {setting.name!r} in {where}", remedy=remedy)
 
 
 def _nearest(name: str, known: Iterable[str], first: Collection[str] = ()) -> str:
-    candidates = sorted(known, key=lambda one: (one not in first, one))
+    named = (one for one in known if one != "this" and one[:1] not in "[.")  # of which nobody can say another
+    candidates = sorted(named, key=lambda one: (one not in first, one))
     close = difflib.get_close_matches(name, candidates, n=3)
     if close:
         return f"did you mean {', '.join(close)}?"
@@ -354,8 +364,18 @@ def _number_names(kernel: ir.Kernel) -> frozenset[str]:
 
 
 def _kernel_variables(kernel: ir.Kernel) -> Iterable[ir.Variable]:
+    """Its parameters, and what it declares: of numbers, those to which it gives no value."""
+    written = {
+        expr.target.variable
+        for expr in ir.expressions_below(kernel.body)
+        if isinstance(expr, ir.Assign) and isinstance(expr.target, ir.RegisterPlace)
+    }
     yield from kernel.parameters
-    yield from _declared(kernel.body)
+    for stmt in ir.walk_statements(kernel.body):
+        if isinstance(stmt, ir.Declare):
+            is_number = stmt.variable.type.is_integral or stmt.variable.type.is_float
+            if not is_number or (stmt.value is None and stmt.variable not in written):
+                yield stmt.variable
 
 
 def _loops(kernel: ir.Kernel) -> Iterable[ir.Loop]:

@@ -341,6 +341,7 @@ class _Slicer:
         self._valued: set[ir.Function] = set()
         self._effective: set[ir.Function] = set()
         self._core: set[ir.Stmt] = set()
+        self._left: list[ir.Stmt] = []  # what a break in the statement that is visited may leave
         self._changed = False
         self._constants = tuple(v for v in program.globals if _may_decide(v))
         linked: dict[str, ir.Variable] = {}
@@ -461,23 +462,28 @@ class _Slicer:
                 core = variable in self._locations or self._acts(value)
             case ir.Return(value=value):
                 core = function in self._valued or self._acts(value)
-            case ir.Break() | ir.Continue():
+            case ir.Break(levels=levels):
+                core = jumps or not self._core.isdisjoint(self._left[-levels:])
+            case ir.Continue():
                 core = jumps
-            case ir.Block(statements=statements):
-                core = self._any(
-                    statements, function, jumps=jumps or (stmt.is_breakable and stmt in self._core)
-                )
+            case ir.Block(statements=statements, is_breakable=is_breakable):
+                self._left += [stmt] * is_breakable
+                core = self._any(statements, function, jumps=jumps or (is_breakable and stmt in self._core))
+                del self._left[len(self._left) - is_breakable :]
             case ir.If(condition=condition, then=then, otherwise=otherwise):
                 arms = (then,) if otherwise is None else (then, otherwise)
                 core = self._any(arms, function, jumps=jumps) or self._acts(condition)
                 core = core or (isinstance(condition, ir.Call) and condition.name == ir.CAUGHT)
             case ir.Loop(init=init, condition=condition, step=step, body=body):
-                inside = (*init, body)
-                core = self._any(inside, function, jumps=stmt in self._core)
+                self._left.append(stmt)
+                core = self._any((*init, body), function, jumps=stmt in self._core)
+                self._left.pop()
                 core = core or self._acts(condition) or self._acts(step)
             case ir.Switch(selector=selector, cases=cases):
                 bodies = tuple(case.body for case in cases)
+                self._left.append(stmt)
                 core = self._any(bodies, function, jumps=jumps or stmt in self._core)
+                self._left.pop()
                 core = core or self._acts(selector)
         if core:
             self._add(self._core, stmt)

@@ -16,8 +16,15 @@ from wattslice.launches import host_api
 from wattslice.launches.agreement import agreed_sizes, steps_of
 from wattslice.launches.assumed_variables import with_assumed_variables
 from wattslice.launches.call_graph import call_graph
-from wattslice.launches.host_code import HostCode
-from wattslice.launches.instances import LaunchInstance, is_read, kernel_key, values_of, without_dead
+from wattslice.launches.host_code import ARGC, ENVIRONMENT, HostCode, Place
+from wattslice.launches.instances import (
+    Decision,
+    LaunchInstance,
+    is_read,
+    kernel_key,
+    values_of,
+    without_dead,
+)
 from wattslice.launches.launch import (
     ConstantValue,
     GivenPointer,
@@ -245,6 +252,12 @@ def resolve_launches(
         return steps_of(instance, program.kernels)
 
     instances = with_assumed_variables(instances, read_again, gpu, agree, steps)
+    if arguments is None and _reads_argc(program):
+        told = host.decided_by(ARGC, pins, None, assumed)
+        instances = _with_decisions(instances, told, "")
+    if names := _asked_of_the_environment(program):
+        told = host.decided_by(ENVIRONMENT, pins, arguments, assumed)
+        instances = _with_decisions(instances, told, f"no environment variable {names} assumed")
     by_name: dict[str, list[LaunchInstance]] = {}
     for instance in instances:
         by_name.setdefault(kernel_key(instance), []).append(instance)
@@ -295,6 +308,40 @@ def _arguments_of_main(program: ir.Program, find: ArgumentFinder) -> ProgramArgu
     given = frozenset(main.parameters)
     every = (expr for function in program.functions for expr in ir.expressions_below(function.body))
     return find(Path(main.span.file)) if any(_names(expr) in given for expr in every) else None
+
+
+def _reads_argc(program: ir.Program) -> bool:
+    """Whether host code looks at how many words the command line has."""
+    every = (p for function in program.functions for p in function.parameters if p.type.is_integral)
+    counts = {p for p in every if p.name == "argc"}
+    counts |= {p for f in program.functions if f.name == "main" for p in f.parameters[:1]}
+    return any(
+        _names(expr) in counts
+        for function in program.functions
+        for expr in (ir.expressions_below(function.body) if counts else ())
+    )
+
+
+def _asked_of_the_environment(program: ir.Program) -> str:
+    """The names of environment variables that host code asks for; `X` where it does not say which."""
+    every = (expr for function in program.functions for expr in ir.expressions_below(function.body))
+    calls = [e for e in every if isinstance(e, ir.Call) and e.name.removeprefix("std::").endswith("getenv")]
+    names = {a.value if isinstance(a, ir.Text) else "X" for call in calls for a in call.arguments[:1]}
+    return " or ".join(sorted(names))
+
+
+def _with_decisions(
+    instances: Sequence[LaunchInstance], decided: Mapping[Place, str], assumed: str
+) -> tuple[LaunchInstance, ...]:
+    """The launches, with what was `assumed`, empty: of argc, where that decides something of them."""
+    found: list[LaunchInstance] = []
+    for one in instances:
+        what = decided.get((one.node, one.path)) if one.is_certain else None
+        if what is not None:
+            decision = Decision(assumed or f"argc assumed {one.argc}", what, is_of_argc=not assumed)
+            one = replace(one, decided=(*one.decided, decision))
+        found.append(one)
+    return tuple(found)
 
 
 def _names(expr: ir.Expr) -> ir.Variable | None:

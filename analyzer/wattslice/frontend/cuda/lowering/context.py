@@ -107,6 +107,14 @@ class Target(Struct, frozen=True, eq=False):
     depth: int = 0
 
 
+class Rejected(Struct):
+    """What clang found errors in, in front of a statement, in it, and behind it: texts and their places."""
+
+    before: list[tuple[str, Span]] = field(default_factory=list[tuple[str, Span]])
+    within: tuple[str, Span] | None = None
+    behind: list[tuple[str, Span]] = field(default_factory=list[tuple[str, Span]])
+
+
 class Frame(Struct):
     """One inlined function while its body is lowered."""
 
@@ -194,6 +202,9 @@ class Body:
         self.line_span: Span | None = None
         # Where clang found errors, of host code: what may have been lost there.
         self.rejections: Rejections | None = None
+        self.lost: dict[int, Rejected] = {}
+        # A jump that is not followed.
+        self.lost_jump: Span | None = None
         # Calls whose value makes an object with a name of its own, by their places in clang's tree.
         self.naming: set[int | None] = set()
         # Which thread of an OpenMP team runs what is being lowered.

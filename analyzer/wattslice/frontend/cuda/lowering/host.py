@@ -40,6 +40,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     part_at,
     parts,
 )
+from wattslice.frontend.cuda.lowering.rejected import rejected, unread
 from wattslice.frontend.cuda.lowering.statements import as_block, at_end, note_object, tried
 from wattslice.frontend.cuda.lowering.types import decayed
 from wattslice.frontend.cuda.lowering.unit import Rejections, Unit
@@ -409,6 +410,11 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
             tree = as_block(body, compound)
         ending = at_end(body, 0, list(tree.statements))
         tree = replace(tree, statements=(*initialisers, *tree.statements, *ending))
+        if (at := body.lost_jump) is not None:
+            text = _bytes_of(unit, function).decode("utf-8", "replace")
+            result = ir.Return(unread(at, why=ir.LOST_JUMP), body.region(), at)
+            lost = (*initialisers, *rejected(body, text, at, why=ir.LOST_JUMP), result)
+            tree, body.lambdas = ir.Block(lost, body.region(), span), []
     except TOO_LARGE:
         del unit.diagnostics[quiet:]
         message = (

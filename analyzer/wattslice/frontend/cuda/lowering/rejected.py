@@ -34,28 +34,28 @@ _READ_ONLY = regex(
 )
 
 
-def rejected(body: Body, text: str, span: Span, read: Sequence[Stmt] = ()) -> list[Stmt]:
-    """What remains of a statement with this text: `read` of it, then the loss of what it may have written."""
+def rejected(
+    body: Body, text: str, span: Span, read: Sequence[Stmt] = (), why: str = ir.UNREAD
+) -> list[Stmt]:
+    """What remains of a statement with this text: `read` of it, then the loss of what it may have written.
+
+    `why`: `ir.UNREAD`, or `ir.LOST_JUMP`.
+    """
     tokens = _tokens(text)
     result = list(read)
     if not any(isinstance(e, ir.LaunchCall) for stmt in read for e in ir.expressions_below(stmt)):
-        launches = [ExprStmt(launch, body.region(), span) for launch in _launches(tokens, span)]
+        launches = [ExprStmt(launch, body.region(), span) for launch in _launches(tokens, span, why)]
         if launches and not _REPEATS.isdisjoint(tokens):  # any number of times
             inner = ir.Block(tuple(launches), body.region(), span)
-            launches = [ir.If(unread(span), inner, None, body.region(), span)]
+            launches = [ir.If(unread(span, why=why), inner, None, body.region(), span)]
         result += launches
-    return result + written_by(body, text, span)
+    arguments = tuple(place for name in _written(tokens) for place in _places(body, name, span))
+    return [*result, ExprStmt(unread(span, arguments, why), body.region(), span)] if arguments else result
 
 
-def written_by(body: Body, text: str, span: Span) -> list[Stmt]:
-    """The loss of what a text may have written."""
-    arguments = tuple(place for name in _written(_tokens(text)) for place in _places(body, name, span))
-    return [ExprStmt(unread(span, arguments), body.region(), span)] if arguments else []
-
-
-def unread(span: Span, arguments: tuple[Expr, ...] = ()) -> Call:
+def unread(span: Span, arguments: tuple[Expr, ...] = (), why: str = ir.UNREAD) -> Call:
     """A value whose text could not be read; what `arguments` point at may be written."""
-    return Call(ir.UNREAD, ir.UNREAD, arguments, ir.UNKNOWN_TYPE, span)
+    return Call(why, ir.UNREAD, arguments, ir.UNKNOWN_TYPE, span)
 
 
 @lru_cache(maxsize=64)
@@ -173,13 +173,13 @@ def _file_scope(body: Body, name: str) -> list[Variable]:
     return []
 
 
-def _launches(tokens: Sequence[str], span: Span) -> Iterator[ir.LaunchCall]:
+def _launches(tokens: Sequence[str], span: Span, why: str) -> Iterator[ir.LaunchCall]:
     """Launches of which only the kernel's name is known."""
     for at, token in enumerate(tokens):
         if token == "<<<":
             name = _name_before(tokens, at - 1)
             if name:
-                lost = unread(span)
+                lost = unread(span, why=why)
                 yield ir.LaunchCall("", name, lost, lost, None, (), ir.UNKNOWN_TYPE, span)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from wattslice.frontend.cuda.lowering.context import (
     Location,
     LoweringError,
     PointsTo,
+    Rejected,
     StatementHandler,
     Target,
     TooLargeError,
@@ -68,7 +68,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     ran,
 )
 from wattslice.frontend.cuda.lowering.openmp import directive_before, in_parallel
-from wattslice.frontend.cuda.lowering.rejected import rejected, unread, written_by
+from wattslice.frontend.cuda.lowering.rejected import rejected, unread
 from wattslice.frontend.cuda.lowering.types import class_names, pointer_to
 from wattslice.frontend.cuda.lowering.unit import Rejections
 from wattslice.ir import (
@@ -91,6 +91,11 @@ if TYPE_CHECKING:
 
 def lower(body: Body, node: Node) -> list[Stmt]:
     """The statements that one source statement becomes; what cannot be read leaves a diagnostic."""
+    if body.lost and (lost := body.lost.pop(id(node), None)) is not None:
+        before = [stmt for one in lost.before for stmt in _dropped(body, *one)]
+        read = lower(body, node)
+        read = read if lost.within is None else _dropped(body, *lost.within, read)
+        return [*before, *read, *(stmt for one in lost.behind for stmt in _dropped(body, *one))]
     if body.is_host and body.unit.has_openmp and (directive := directive_before(body.unit, node)):
         return in_parallel(body, node, directive, _lower)
     return _lower(body, node)
@@ -313,47 +318,59 @@ def block(body: Body, nodes: list[Node], span: Span, around: Node | None = None)
 
 def _with_rejected(body: Body, rejections: Rejections, nodes: list[Node], around: Node) -> list[Stmt]:
     """The statements of a block of host code, and in their places those that clang found errors in."""
-    result: list[Stmt] = []
     whole = rejections.extent(body.unit, around)
     done = None if whole is None else whole[0] + (around.kind == C.COMPOUND_STMT)
+    latest = None  # what is in front of a label belongs to what a jump to it leaves out
     for node in nodes:
         extent = rejections.extent(body.unit, node)
         if extent is None or done is None:
-            result += lower(body, node)
             continue
         if whole is not None and extent[0] == whole[0]:  # out of the same macro
             extent = extent[0], min(extent[1], whole[1])
+        here = body.lost[id(node)] = Rejected()
         if lost := rejections.between(done, extent[0]):
-            result += rejected(body, *lost)
-        inner = [child for child in node.children if _is_statement(child)] if _is_statement(node) else []
-        if not inner or node.kind == C.DECL_STMT:
-            read = lower(body, node)
-            lost = rejections.within(*extent)
-            result += rejected(body, *lost, read) if lost else read
+            (here.before if latest is None else latest.behind).append(lost)
+        led = node
+        while led.kind == C.LABEL_STMT and led.children:
+            led = led.children[-1]
+        inner = [child for child in led.children if _is_statement(child)] if _is_statement(led) else []
+        if not inner or led.kind == C.DECL_STMT:
+            here.within = rejections.within(*extent)
         else:
-            first = rejections.extent(body.unit, inner[0])
-            head = rejections.within(extent[0], extent[1] if first is None else first[0])
-            result += rejected(body, *head) if head else []
-            result += lower(body, node)
-            result += rejected(body, *head) if head else []
-        done = extent[1]
+            first_inner = rejections.extent(body.unit, inner[0])
+            head = rejections.within(extent[0], extent[1] if first_inner is None else first_inner[0])
+            here.before += [head] if head else []
+            here.behind += [head] if head else []
+        done, latest = extent[1], here
+    result = lower_all(body, nodes)
     if whole is not None and done is not None and (lost := rejections.between(done, whole[1])):
-        result += rejected(body, *lost)
+        result += _dropped(body, *lost)
     return result
+
+
+def _dropped(body: Body, text: str, span: Span, read: Sequence[Stmt] = ()) -> list[Stmt]:
+    """What remains of a statement that clang found errors in, and the jumps in it, which may be taken."""
+    result = rejected(body, text, span, read)
+    for label in _GOTO.findall(text):
+        inner = Block(tuple(_jump(body, label, span)), body.region(), span)
+        result.append(ir.If(unread(span), inner, None, body.region(), span))
+    return result
+
+
+_GOTO = regex(r"\bgoto\s+(\w+)\s*;")
 
 
 def lower_all(body: Body, nodes: Sequence[Node]) -> list[Stmt]:
     """The statements in their order; in a kernel that is too large otherwise, those that repeat folded."""
     if not body.folds and not body.is_host and len(nodes) > body.most_nodes:
         raise TooLargeError("it has more statements than operations are followed")  # each has one at least
-    label, again = _last_label(nodes), _jumped_back(nodes)
-    if label and (body.is_host or again is None or not again[0] < label < again[1]):
+    label, again = _last_label(nodes, is_any=bool(body.rejections)), _jumped_back(nodes)
+    if label and (again is None or not again[0] < label < again[1]):
         return [_in_front_of(body, nodes[:label], nodes[label]), *lower_all(body, nodes[label:])]
-    if again is not None and (body.is_host or not _continues(nodes[again[0] : again[1]])):
+    if again is not None and not _continues(nodes[again[0] : again[1]]):
         first, end = again
         before = lower_all(body, nodes[:first])
-        repeated = _repeated if body.is_host else _looped
-        return [*before, repeated(body, nodes[first:end]), *lower_all(body, nodes[end:])]
+        return [*before, _looped(body, nodes[first:end]), *lower_all(body, nodes[end:])]
     if not body.folds or len(nodes) < FEWEST_FOLDED:
         return [stmt for node in nodes for stmt in lower(body, node)]
     from wattslice.frontend.cuda.lowering.folding import runs_of  # few kernels are so large
@@ -420,10 +437,10 @@ def as_block(body: Body, node: Node) -> Block:
 # --------------------------------------------------------------------------- ways out
 
 
-def _last_label(nodes: Sequence[Node]) -> int:
-    """The place of the last label that something in front of it jumps to; 0 if there is none."""
+def _last_label(nodes: Sequence[Node], *, is_any: bool) -> int:
+    """The place of the last label that something in front of it jumps to, or of any; 0 if there is none."""
     for at in range(len(nodes) - 1, 0, -1):
-        if nodes[at].kind == C.LABEL_STMT and nodes[at].spelling in _jumped_to(nodes[:at]):
+        if nodes[at].kind == C.LABEL_STMT and (is_any or nodes[at].spelling in _jumped_to(nodes[:at])):
             return at
     return 0
 
@@ -438,24 +455,15 @@ def _jumped_back(nodes: Sequence[Node]) -> tuple[int, int] | None:
     return None
 
 
-def _repeated(body: Body, nodes: Sequence[Node]) -> Stmt:
-    """Statements of host code from a label to a jump back to it: a loop of which nobody knows the length."""
-    span = body.unit.spans.span(nodes[0])
-    regions = body.region(), body.region(), body.region()
-    body.frame.targets.append(Target(len(body.frame.guards), label="", depth=body.depth))
-    inner = Block((*lower(body, nodes[0]), *lower_all(body, nodes[1:])), body.region(), span)
-    body.frame.targets.pop()
-    return ir.Loop(ir.LoopKind.DO, (), unread(span), None, inner, None, *regions, span)
-
-
 def _looped(body: Body, nodes: Sequence[Node]) -> Stmt:
-    """Statements of a kernel from a label to a jump back to it: a loop, with its test behind them if it is
-    there that they jump back, else endless, left from their end.
+    """Statements from a label to a jump back to it: a loop, with its test behind them if it is there, in a
+    kernel, that they jump back, else endless, left from their end.
     """
     span, guards, targets = body.unit.spans.span(nodes[0]), len(body.frame.guards), body.frame.targets
     regions = body.region(), body.region(), body.region()
     last, label = nodes[-1], nodes[0].spelling
-    is_test = last.kind == C.IF_STMT and len(last.children) == 2 and label not in _jumped_to(nodes[:-1])
+    is_test = not body.is_host and last.kind == C.IF_STMT and len(last.children) == 2
+    is_test = is_test and label not in _jumped_to(nodes[:-1])
     is_test = is_test and _is_jump(last.children[1])
     around = [Target(guards, label="", depth=body.depth)] * (not is_test)
     targets += [*around, Target(guards, label=label, depth=body.depth)]
@@ -759,43 +767,23 @@ def _(body: Body, node: Node) -> list[Stmt]:
 
 @statement(C.LABEL_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    inner = lower(body, node.children[-1]) if node.children else []
-    return [*(_where_jumps_meet(body, node) if body.is_host else ()), *inner]
-
-
-def _where_jumps_meet(body: Body, label: Node) -> list[Stmt]:
-    """At a label of host code: what stands between it and its `goto`s may have run again, or not at all."""
-    function, source = body.function, body.unit.spans.source(label)
-    whole = None if function is None else body.unit.spans.written(function)
-    if whole is None or source is None:
-        return []
-    file, begin, end = whole
-    text = file.data[begin:end]
-    jumps = [
-        found.start() for found in re.finditer(rb"\bgoto\s+%s\s*;" % re.escape(label.spelling.encode()), text)
-    ]
-    here = source[1] - begin
-    span = body.unit.spans.span(label)
-    between = (text[min(here, jump) : max(here, jump)] for jump in jumps)
-    return [stmt for part in between for stmt in written_by(body, part.decode("utf-8", "replace"), span)]
+    return lower(body, node.children[-1]) if node.children else []
 
 
 @statement(C.GOTO_STMT, C.INDIRECT_GOTO_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    label = _label_of(node)
-    found = None if not label else left_by(body, lambda target: target.label == label)
-    if found is None:
-        body.hole(
-            "PW006",
-            body.span(node),
-            "goto is not followed into a block, or back over a 'continue': it is read as doing nothing",
-        )
-        if not body.is_host:
-            return []
-        span = body.span(node)  # what follows may not be run, or once more
-        left = Block((ir.Return(None, body.region(), span),), body.region(), span)
-        return [ir.If(unread(span), left, None, body.region(), span)]
-    return [*found[1], ir.Break(body.region(), body.span(node), found[0])]
+    return _jump(body, _label_of(node), body.span(node))
+
+
+def _jump(body: Body, label: str, span: Span) -> list[Stmt]:
+    """A jump to a label of the function; one that is not followed is remembered in host code."""
+    found = left_by(body, lambda target: bool(label) and target.label == label)
+    if found is not None:
+        return [*found[1], ir.Break(body.region(), span, found[0])]
+    message = "goto is not followed into a block, or back over a 'continue': it is read as doing nothing"
+    body.hole("PW006", span, message)
+    body.lost_jump = body.lost_jump or span
+    return []
 
 
 @statement(C.CXX_TRY_STMT)
