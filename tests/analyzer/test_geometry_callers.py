@@ -263,6 +263,22 @@ def test_what_a_file_beside_defines(tmp_path, launch, geometry, definitions):
     assert (found.grid[0], found.block[0], found.source) == (*geometry, LaunchSource.HOST_CODE)
 
 
+@pytest.mark.parametrize("call", ["", "void go();"])
+def test_small_tables_and_names_in_capitals_are_joined_without_a_header(tmp_path, call):
+    launch = "float *x; k<<<SIZES[2], N / 64>>>(x, TABLE[1].n);"
+    body = f"void go() {{ {launch} }}" if call else f"int main() {{ {launch} }}"
+    other = "struct Size { int n; }; int N = 4096; extern const int SIZES[3] = {1, 2, 8};\n"
+    other += "Size TABLE[2] = {{5}, {6}}; extern const int LARGE[999] = {7};\n"
+    found = resolved(
+        tmp_path,
+        "k",
+        k_cu="struct Size { int n; }; extern int N; extern const int SIZES[3]; extern Size TABLE[2];\n"
+        f"__global__ void k(float *x, int n) {{}}\n{body}\n",
+        other_cpp=f"{other}{call} {'int main() { go(); }' if call else ''}\n",
+    )
+    assert (found.grid[0], found.block[0], found.arguments) == (8, 64, (None, 6))
+
+
 def test_what_no_file_defines_is_not_said_to_be_never_assigned(tmp_path):
     text = (
         "struct Table { int blocks; }; extern Table table; extern int glob;\n__global__ void k(float *x) {}\n"

@@ -130,11 +130,12 @@ class Type(Struct, frozen=True):
         return self.kind is TypeKind.FLOAT
 
     @property
-    def holds_numbers(self) -> bool:
-        """True for records that have numbers alone: `struct Size { int w, h; }`."""
-        kinds = {member.type.kind for member in self.fields}
-        is_record = self.kind is TypeKind.RECORD and bool(kinds)
-        return is_record and kinds <= {TypeKind.INT, TypeKind.BOOL, TypeKind.FLOAT}
+    def is_of_numbers(self) -> bool:
+        """True for numbers, records of numbers alone (`struct Size { int w, h; }`) and arrays of these."""
+        if self.kind is TypeKind.ARRAY:
+            return self.element is not None and self.element.is_of_numbers
+        kinds = {member.type.kind for member in self.fields} or {self.kind}
+        return kinds <= {TypeKind.INT, TypeKind.BOOL, TypeKind.FLOAT}
 
 
 VOID = Type(TypeKind.VOID)

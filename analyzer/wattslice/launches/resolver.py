@@ -457,9 +457,8 @@ def _undefined(program: ir.Program) -> frozenset[str]:
         for variable in program.globals
         if variable.initializer is None
         and variable.linked_as is not None
-        and ((held := variable.type.element or variable.type).is_integral or held.holds_numbers)
+        and (variable.type.element or variable.type).is_of_numbers
         and variable.name.isidentifier()
-        and not variable.name.isupper()  # a constant of some library
     }
     return frozenset(functions | variables)
 

@@ -179,9 +179,12 @@ def _names_in(text: bytes) -> frozenset[str]:
     return frozenset(name.decode() for name in _NAME.findall(text))
 
 
+_LARGEST_EXPORT = 1024
+
+
 def declare_exports(unit: Unit) -> None:
     """File-scope numbers that other files may use, also in namespaces: `extern const int n = 4`, `int n = 4`,
-    `S s = {1, 2}`.
+    `S s = {1, 2}`, `int sizes[2] = {4, 8}` unless it is a large table.
     """
     body = Body(unit, is_host=True)
     stack = list(unit.root.children)
@@ -193,7 +196,8 @@ def declare_exports(unit: Unit) -> None:
             node.kind == C.VAR_DECL
             and not node.is_static
             and node.initializer is not None
-            and ((type_ := unit.types.of(node.raw)).is_integral or type_.holds_numbers)
+            and (type_ := unit.types.of(node.raw)).is_of_numbers
+            and type_.size_bytes <= _LARGEST_EXPORT
             and unit.spans.span(node).file == str(unit.parsed.path)
         ):
             file_scope_variable(body, node)
