@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -728,7 +729,9 @@ class Function(Struct, frozen=True, eq=False):
 
     `reference_parameters`: the parameters that name an object of the caller (`int& blocks`). `lambdas`: those
     written in it, functions that name its variables. `copied`: of a lambda, the variables that it keeps the
-    values of from where it is written; None for any other function.
+    values of from where it is written; None for any other function. `linked_as`: the name by which other
+    files may call it, and which only one of a program may define; None for what is static, inline or of a
+    template.
     """
 
     name: str
@@ -740,6 +743,7 @@ class Function(Struct, frozen=True, eq=False):
     reference_parameters: frozenset[Variable] = frozenset()
     lambdas: tuple[Function, ...] = ()
     copied: frozenset[Variable] | None = None
+    linked_as: str | None = None
 
     @property
     def told(self) -> str:
@@ -809,6 +813,7 @@ class Program(Struct, frozen=True, eq=False):
     `source_lines` are the lines of the main file, for quoting (index 0 is line 1). `origin`: of a PTX file,
     the CUDA program it was compiled from, where that is there to be read; of its kernels, those that are
     kernels of the PTX with the same parameters. `included`: the files that it includes, our own left out.
+    `in_doubt`: of names that several files beside it define, each in its own way, where they do.
     """
 
     file: str
@@ -819,6 +824,7 @@ class Program(Struct, frozen=True, eq=False):
     source_lines: tuple[str, ...]
     origin: Program | None = None
     included: tuple[str, ...] = ()
+    in_doubt: Mapping[str, str] = {}
 
 
 _LINE_END = regex(r"\r\n|\n|\r")

@@ -396,6 +396,8 @@ class Interpreter(HostLoops):
         if function is not None:
             self._not_followed((function,))
         value = without_argc(self._of_a_library(node, arguments, is_read=function is not None))
+        if isinstance(value, Unknown) and (doubt := self._graph.in_doubt.get(node.callee)) is not None:
+            value = replace(value, reason=f"the result of {node.name}(), {doubt}")
         self._throw_if_so(value)
         return value
 

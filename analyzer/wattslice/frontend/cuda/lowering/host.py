@@ -436,7 +436,15 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
         span,
         frozenset(references),
         tuple(body.lambdas),
+        linked_as=function.mangled_name if _is_defined_once(function) else None,
     )
+
+
+def _is_defined_once(function: Node) -> bool:
+    """Whether no other file of a program may define a function as well."""
+    class_ = function.semantic_parent
+    is_of_template = function.template is not None or (class_ is not None and class_.template is not None)
+    return function.is_external and not function.is_inline and not is_of_template
 
 
 def _default(body: Body, parameter: Node) -> Expr | None:
