@@ -60,7 +60,8 @@ READ = [
      "k<<<p->v[0], p->g>>>(p->v.size() + 6 * p->g.y);", (4, 64, 7)),
     ("made in another", "Holder h; h.held.v.push_back(4); k<<<h.held.v[0], 64>>>(h.z);", (4, 64, 7)),
     ("both ends", "std::deque<int> d = {9, 64}; d.push_front(4); d.pop_back(); d.push_back(64);"
-     "d.push_back(1); d.push_front(0); d.pop_front(); k<<<d.front(), d[2]>>>(d.size() + 2 + d.back());", (4, 64, 7)),
+     "d.push_back(1); d.push_front(0); d.pop_front();"
+     "k<<<d.front(), d[2]>>>(d.size() + 2 + d.back());", (4, 64, 7)),
     ("what may be there", "auto o = found(true); if (o) k<<<4, *o>>>(found(false).value_or(7));", (4, 64, 7)),
     ("what may be there set again", "std::optional<int> o, p; o = 5; p = o; o.reset(); p.emplace(*p + 2);"
      "k<<<4, o.value_or(64)>>>(p && !o.has_value() ? p.value() : 1);", (4, 64, 7)),
