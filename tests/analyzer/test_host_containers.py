@@ -136,6 +136,14 @@ ALGORITHMS = [
     ("counted up", "std::iota(v.begin(), v.end(), 3); int a = v[0] * 10 + v[2];", 35),
     ("sorted", "std::sort(v.begin(), v.end()); int a = v[0] * 100 + v[1] * 10 + v[2];", 249),
     ("sorted down", "std::sort(w, std::end(w), std::greater<int>()); int a = w[0] * 10 + w[3];", 51),
+    ("sorted by a lambda", "std::sort(v.begin(), v.end(), [](int p, int q) { return p > q; });"
+     "int a = v[0] * 100 + v[1] * 10 + v[2];", 942),
+    ("records sorted", "int by = 10; Shape s[] = {{3, 1}, {1, 2}, {2, 9}};"
+     "std::sort(s, s + 3, [&](const Shape &p, const Shape &q) { return p.grid % by < q.grid % by; });"
+     "int a = s[0].block * 100 + s[1].block * 10 + s[2].grid;", 293),
+    ("records that are alike", "Shape s[] = {{3, 1}, {1, 2}, {3, 4}, {1, 5}};"
+     "std::stable_sort(s, s + 4, [](const Shape &p, const Shape &q) { return p.grid < q.grid; });"
+     "int a = s[0].block * 100 + s[1].block * 10 + s[3].block;", 254),
     ("reversed", "std::reverse(v.data(), v.data() + 3); int a = v[0] * 10 + v[2];", 24),
     ("found", "int a = std::find(v.begin(), v.end(), 9) - v.begin() + 1;", 2),
     ("not found", "int a = std::find(w, w + 4, 9) == w + 4 ? 6 : 7;", 6),
@@ -230,6 +238,7 @@ LONG = [
     ("twice put",
      "std::vector<int> v; for (int i = 0; i < n; i++) { v.push_back(i); v.push_back(i);"
      "}", "v.size() + 1", None),
+    ("put in front", "std::deque<int> v; for (int i = 0; i < n; i++) v.push_front(i);", "v.size() + 1", None),
     ("put and gone on",
      "std::vector<int> v; for (int i = 0; i < n; i++) { if (i % 3) continue; v.push_back(i); }",
      "v.size() + 1", None),
@@ -286,14 +295,23 @@ LOST = [
         "read into a member",
         "Sizes s; s.block = 7; s.v.resize(2); fread(s.v.data(), 4, 2, 0); k<<<4, s.v[1]>>>(7);",
     ),
+    (
+        "sorted by what nobody knows",
+        "int v[] = {4, 64}; std::sort(v, v + 2, [](int p, int q) { return p < far(); }); k<<<4, v[1]>>>(7);",
+    ),
+    (
+        "sorted, and alike",
+        "Shape s[] = {{3, 64}, {3, 32}}; std::sort(s, s + 2, [](const Shape &p, const Shape &q)"
+        "{ return p.grid < q.grid; }); k<<<4, s[0].block>>>(7);",
+    ),
     ("read from outside", "std::vector<int> v(2); fread(v.data(), 4, 2, 0); k<<<4, v[1]>>>(7);"),
 ]
 
 
 @pytest.mark.parametrize("body", [pytest.param(case[1], id=case[0]) for case in LOST])
 def test_what_something_else_may_write_is_unknown(tmp_path, body):
-    text = f"#include <cstdio>\n{HEAD}void fill(std::vector<int> &);\nint far();\nint main() {{ {body} }}"
-    (launch,) = launches(tmp_path, text)
+    head = f"#include <algorithm>\n#include <cstdio>\n{HEAD}void fill(std::vector<int> &);\nint far();\n"
+    (launch,) = launches(tmp_path, f"{head}int main() {{ {body} }}")
     assert launch.source is LaunchSource.ASSUMED
 
 
