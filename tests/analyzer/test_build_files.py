@@ -394,6 +394,23 @@ def test_settings_of_a_test_driver_or_an_editor(tmp_path, path, text, expected):
 
 
 @pytest.mark.parametrize(
+    ("program", "rule", "is_it"),
+    [
+        ("backPropForward", "back_prop-forward: main.o\n\tg++ -o $@ main.o\n", True),
+        ("back_prop", "other: main.o\n\tg++ -o $@ main.o\n", False),
+        ("backProp", "back_prop: other.o\n\tg++ -o $@ other.o\n", False),
+        ("Main", "", True),
+    ],
+)
+def test_settings_may_write_the_name_of_a_program_in_another_way(tmp_path, program, rule, is_it):
+    main = source(tmp_path / "main")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "main" / "Makefile").write_text(rule)
+    (tmp_path / "tests.cfg").write_text(f"[{program}]\nargs = 5\n")
+    assert found(main) == (("5", "settings, tests.cfg:1") if is_it else None)
+
+
+@pytest.mark.parametrize(
     ("path", "folder"),
     [
         ("a/configs/b/c/d.cfg", "a"),

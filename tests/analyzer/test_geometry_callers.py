@@ -170,13 +170,14 @@ def test_which_files_are_read(tmp_path):
     (tmp_path / "main.cpp").write_text(MAIN)
     (tmp_path / "unrelated.cpp").write_text("int main() { return 0; }\n")
     found = caller_files(path, frozenset({"runScale"}))
-    assert [file.name for file in found] == ["main.cpp", "near.cc", "helper.c"]
+    assert [file.name for file in found] == ["main.cpp", "near.cc", "helper.c", "other.cpp"]
     assert caller_files(path, frozenset()) == ()
     (tmp_path / ".git").mkdir()
     assert [file.name for file in caller_files(path, frozenset({"runScale"}))] == [
         "main.cpp",
         "near.cc",
         "helper.c",
+        "other.cpp",
     ]
     (tmp_path / "kernels" / ".git").touch()  # of a submodule it is a file
     assert [file.name for file in caller_files(path, frozenset({"runScale"}))] == ["near.cc"]
@@ -261,6 +262,135 @@ def test_what_a_file_beside_defines(tmp_path, launch, geometry, definitions):
         k_cu=f'#include "conf.h"\n__global__ void k(float *x) {{}}\nint main() {{ float *x; {launch} }}\n',
     )
     assert (found.grid[0], found.block[0], found.source) == (*geometry, LaunchSource.HOST_CODE)
+
+
+@pytest.mark.parametrize("call", ["", "void go();"])
+def test_small_tables_and_names_in_capitals_are_joined_without_a_header(tmp_path, call):
+    launch = "float *x; k<<<SIZES[2], N / 64>>>(x, TABLE[1].n);"
+    body = f"void go() {{ {launch} }}" if call else f"int main() {{ {launch} }}"
+    other = "struct Size { int n; }; int N = 4096; extern const int SIZES[3] = {1, 2, 8};\n"
+    other += "Size TABLE[2] = {{5}, {6}}; extern const int LARGE[999] = {7};\n"
+    found = resolved(
+        tmp_path,
+        "k",
+        k_cu="struct Size { int n; }; extern int N; extern const int SIZES[3]; extern Size TABLE[2];\n"
+        f"__global__ void k(float *x, int n) {{}}\n{body}\n",
+        other_cpp=f"{other}{call} {'int main() { go(); }' if call else ''}\n",
+    )
+    assert (found.grid[0], found.block[0], found.arguments) == (8, 64, (None, 6))
+
+
+def launches_beside(folder: Path, **files: str) -> list[tuple[int, int | None, str, str]]:
+    """Of k.cu, beside files of this text: blocks of each launch, how many there are, what is not known."""
+    (folder / ".git").mkdir()
+    for file, text in files.items():
+        stem, _, suffix = file.rpartition("_")
+        (folder / f"{stem}.{suffix}").write_text(text)
+    path = folder / "k.cu"
+    around = Neighbours(partial(read_callers, path), definitions=partial(read_definitions, path))
+    found = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
+    return [
+        (one.grid[0], one.times, one.times_unknown, one.assumptions[0].message if one.assumptions else "")
+        for one in found
+    ]
+
+
+GO = "__global__ void k(int n) {} void go(int n) { k<<<n, 64>>>(n); }\n"
+CALLS = "void go(int); int main() { for (int i = 0; i < TIMES; i++) go(SIZE); }\n"
+
+
+def calls(times: int, size: int) -> str:
+    return CALLS.replace("TIMES", str(times)).replace("SIZE", str(size))
+
+
+@pytest.mark.parametrize("other", ["void go(int n) {}", "void go(int n);", "static void go(int n) {}"])
+def test_a_name_is_defined_once_in_a_program(tmp_path, other):
+    text = calls(5, 8).replace("void go(int);", other)
+    (found,) = launches_beside(tmp_path, k_cu=GO, other_cpp=text)
+    if other.endswith(";"):
+        assert found == (8, 5, "", "")
+    else:
+        assert "'n' is a parameter of go(), w" in found[3]
+
+
+def test_in_c_too_a_file_may_have_a_function_of_that_name_for_itself(tmp_path):
+    main = "static void go(int n) {} int main() { go(8); }"
+    (found,) = launches_beside(tmp_path, k_cu=GO.replace("void go", 'extern "C" void go'), main_c=main)
+    assert "'n' is a parameter of go(), wh" in found[3]
+
+
+def test_functions_that_each_file_has_for_itself_are_no_definitions_of_one(tmp_path):
+    own = "static int half(int n) { return n / 2; }\n"
+    main = own + "void go(int); int main() { go(half(8)); }"
+    kernel = own + GO.replace("<<<n", "<<<half(n)")
+    assert launches_beside(tmp_path, k_cu=kernel, main_cpp=main) == [(2, 1, "", "")]
+
+
+def test_the_programs_that_call_it_are_named(tmp_path):
+    found = launches_beside(tmp_path, k_cu=GO, one_cpp=calls(3, 4), two_cpp=calls(5, 8))
+    told = "the programs of one.cpp and two.cpp launch it, each in its own way"
+    assert found == [(4, None, told, ""), (8, None, told, "")]
+
+
+@pytest.mark.parametrize(("programs", "times"), [(4, 3), (5, None), (7, None)])
+def test_of_many_programs_some_are_not_read(tmp_path, programs, times):
+    files = {f"m{number}_cpp": calls(3, 4) for number in range(programs)}
+    ((blocks, found, told, _),) = launches_beside(tmp_path, k_cu=GO, **files)
+    assert (blocks, found) == (4, times)
+    assert told == ("" if times else "of the programs that launch it no more than 5 are read")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"k_cu": GO + "void f() { go(2); } void g() { go(4); go(4); }"},
+        {
+            "k_cu": GO,
+            "f_cpp": "void go(int); void f() { go(2); }",
+            "g_cpp": "void go(int); void g() { go(4); }",
+        },
+        {
+            "k_cu": GO,
+            "a_cpp": "void go(int); void g() { go(2); }",
+            "b_cpp": "void go(int); void g() { go(4); }",
+            "main_cpp": "void g(); int main() { g(); g(); }",
+        },
+    ],
+)
+def test_of_entries_that_launch_it_differently_all_are_told(tmp_path, files):
+    found = launches_beside(tmp_path, **files)
+    told = "g() launches it otherwise than other functions that nothing here calls"
+    assert found == [(2, None, told, ""), (4, None, told, "")]
+
+
+def test_entries_that_launch_it_alike_are_one(tmp_path):
+    text = GO + "void f() { go(2); } void g() { go(2); } void h() { k<<<9, 64>>>(7); }"
+    assert launches_beside(tmp_path, k_cu=text) == [(2, 1, "", ""), (9, 1, "", "")]
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "is_known"),
+    [
+        ("int N = 4; extern const int T[2] = {1, 2};", "int N = 5; extern const int T[2] = {1, 3};", False),
+        ("int N = 4;", "int N = 4; extern const int T[2] = {1, 2};", True),
+        ("int N = 4; extern const int T[2] = {1, 2};", "int size = 5; int N = 9;", True),
+    ],
+)
+def test_what_several_files_define_differently_is_not_picked(tmp_path, one, two, is_known):
+    text = "extern int N; extern const int T[2]; int size = 3; __global__ void k(int n) {}\n"
+    text += "int main() { k<<<N * size * T[1], 64>>>(N); }"
+    (found,) = launches_beside(tmp_path, k_cu=text, one_cpp=one, two_cpp=two)
+    if is_known:
+        assert found == (24, 1, "", "")
+    else:
+        assert "'N' is defined in one.cpp and in two.cpp" in found[3]
+
+
+def test_a_function_of_several_files_is_not_picked(tmp_path):
+    text = "int blocks(); __global__ void k(int n) {} int main() { k<<<blocks(), 64>>>(1); }"
+    blocks = "int blocks() { return 3; }"
+    (found,) = launches_beside(tmp_path, k_cu=text, one_cpp=blocks, two_cpp=blocks.replace("3", "5"))
+    assert "the result of blocks(), defined in one.cpp and in two.cpp" in found[3]
 
 
 def test_what_no_file_defines_is_not_said_to_be_never_assigned(tmp_path):

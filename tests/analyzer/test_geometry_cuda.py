@@ -299,11 +299,11 @@ def test_arrays_are_as_large_as_what_the_host_code_allocates(tmp_path):
 
 
 VECTOR = """
-#include <deque>
+#include <list>
 __global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] += 1; }
 int main(int argc, char **argv)
 {
-    std::deque<float> values(1000);
+    std::list<float> values(1000);
     for (int i = 0; i < 1000; ++i) values[i] = i % 7;
     float *x;
     cudaMalloc(&x, values.size() * sizeof(float));

@@ -9,6 +9,7 @@ from wattslice.analysis import LaunchSource
 from .geometry import launches
 
 HEAD = (
+    "#include <deque>\n#include <optional>\n#include <tuple>\n"
     "#include <vector>\n#include <array>\n#include <utility>\n#include <map>\n"
     "#include <string>\n#include <thrust/device_vector.h>\n"
     "__global__ void k(int n) {}\nstruct Shape { int grid, block; };\n"
@@ -17,6 +18,9 @@ HEAD = (
     "  Layers() { sizes.push_back({1, 32}); sizes.push_back({4, 64}); n = 7; } };\n"
     "struct Held { std::vector<int> v; std::string s; std::map<std::string, int> m; dim3 g; };\n"
     "struct Holder { Held held; int z = 7; };\n"
+    "std::optional<int> found(bool is) { if (is) return 64; return std::nullopt; }\n"
+    "struct Bare { int n; Bare(int n) : n(n) {} }; std::optional<Bare> bare(int n) { return Bare(n); }\n"
+    "std::tuple<int, int> both_of(int n) { return {n, 16 * n}; }\n"
 )
 
 READ = [
@@ -55,6 +59,23 @@ READ = [
     ("made on the heap", "auto *p = new Held; p->v.push_back(4); p->g.x = 64;"
      "k<<<p->v[0], p->g>>>(p->v.size() + 6 * p->g.y);", (4, 64, 7)),
     ("made in another", "Holder h; h.held.v.push_back(4); k<<<h.held.v[0], 64>>>(h.z);", (4, 64, 7)),
+    ("both ends", "std::deque<int> d = {9, 64}; d.push_front(4); d.pop_back(); d.push_back(64);"
+     "d.push_back(1); d.push_front(0); d.pop_front();"
+     "k<<<d.front(), d[2]>>>(d.size() + 2 + d.back());", (4, 64, 7)),
+    ("what may be there", "auto o = found(true); if (o) k<<<4, *o>>>(found(false).value_or(7));", (4, 64, 7)),
+    ("what may be there set again", "std::optional<int> o, p; o = 5; p = o; o.reset(); p.emplace(*p + 2);"
+     "k<<<4, o.value_or(64)>>>(p && !o.has_value() ? p.value() : 1);", (4, 64, 7)),
+    ("an object that may be there", "auto o = bare(4); auto p = o; p->n = 7;"
+     "k<<<o->n, 64>>>(p.value().n);", (4, 64, 7)),
+    ("a tuple", "std::tuple<int, float, int> t(3, 2.f, 7); std::get<0>(t) += 1;"
+     "k<<<std::get<0>(t), 64>>>(std::get<2>(t));", (4, 64, 7)),
+    ("a tuple by parts", "int a = 0, b; std::tie(a, b) = both_of(4); k<<<a, b>>>(7);", (4, 64, 7)),
+    ("a tuple by its types' parts", "auto [a, b] = both_of(4); k<<<a, b>>>(7);", (4, 64, 7)),
+    ("three parts of a tuple", "auto t = std::make_tuple(4, 64, 6); auto &[a, b, c] = t; c++;"
+     "k<<<a, b>>>(std::get<2>(t));", (4, 64, 7)),
+    ("parts of a tuple of one", "std::tuple<int> t(7); auto [a] = t; k<<<4, 64>>>(a);", (4, 64, 7)),
+    ("a tuple made", "auto t = std::make_tuple(4, 64, 7.5); auto u = t; int n = (int)std::get<2>(u);"
+     "k<<<std::get<0>(u), std::get<1>(t)>>>(n);", (4, 64, 7)),
     ("a range of a list", "int n = 0; for (int x : {1, 2, 4}) n += x; k<<<4, 64>>>(n);", (4, 64, 7)),
 ]  # fmt: skip
 
@@ -115,6 +136,14 @@ ALGORITHMS = [
     ("counted up", "std::iota(v.begin(), v.end(), 3); int a = v[0] * 10 + v[2];", 35),
     ("sorted", "std::sort(v.begin(), v.end()); int a = v[0] * 100 + v[1] * 10 + v[2];", 249),
     ("sorted down", "std::sort(w, std::end(w), std::greater<int>()); int a = w[0] * 10 + w[3];", 51),
+    ("sorted by a lambda", "std::sort(v.begin(), v.end(), [](int p, int q) { return p > q; });"
+     "int a = v[0] * 100 + v[1] * 10 + v[2];", 942),
+    ("records sorted", "int by = 10; Shape s[] = {{3, 1}, {1, 2}, {2, 9}};"
+     "std::sort(s, s + 3, [&](const Shape &p, const Shape &q) { return p.grid % by < q.grid % by; });"
+     "int a = s[0].block * 100 + s[1].block * 10 + s[2].grid;", 293),
+    ("records that are alike", "Shape s[] = {{3, 1}, {1, 2}, {3, 4}, {1, 5}};"
+     "std::stable_sort(s, s + 4, [](const Shape &p, const Shape &q) { return p.grid < q.grid; });"
+     "int a = s[0].block * 100 + s[1].block * 10 + s[3].block;", 254),
     ("reversed", "std::reverse(v.data(), v.data() + 3); int a = v[0] * 10 + v[2];", 24),
     ("found", "int a = std::find(v.begin(), v.end(), 9) - v.begin() + 1;", 2),
     ("not found", "int a = std::find(w, w + 4, 9) == w + 4 ? 6 : 7;", 6),
@@ -209,6 +238,7 @@ LONG = [
     ("twice put",
      "std::vector<int> v; for (int i = 0; i < n; i++) { v.push_back(i); v.push_back(i);"
      "}", "v.size() + 1", None),
+    ("put in front", "std::deque<int> v; for (int i = 0; i < n; i++) v.push_front(i);", "v.size() + 1", None),
     ("put and gone on",
      "std::vector<int> v; for (int i = 0; i < n; i++) { if (i % 3) continue; v.push_back(i); }",
      "v.size() + 1", None),
@@ -265,14 +295,23 @@ LOST = [
         "read into a member",
         "Sizes s; s.block = 7; s.v.resize(2); fread(s.v.data(), 4, 2, 0); k<<<4, s.v[1]>>>(7);",
     ),
+    (
+        "sorted by what nobody knows",
+        "int v[] = {4, 64}; std::sort(v, v + 2, [](int p, int q) { return p < far(); }); k<<<4, v[1]>>>(7);",
+    ),
+    (
+        "sorted, and alike",
+        "Shape s[] = {{3, 64}, {3, 32}}; std::sort(s, s + 2, [](const Shape &p, const Shape &q)"
+        "{ return p.grid < q.grid; }); k<<<4, s[0].block>>>(7);",
+    ),
     ("read from outside", "std::vector<int> v(2); fread(v.data(), 4, 2, 0); k<<<4, v[1]>>>(7);"),
 ]
 
 
 @pytest.mark.parametrize("body", [pytest.param(case[1], id=case[0]) for case in LOST])
 def test_what_something_else_may_write_is_unknown(tmp_path, body):
-    text = f"#include <cstdio>\n{HEAD}void fill(std::vector<int> &);\nint far();\nint main() {{ {body} }}"
-    (launch,) = launches(tmp_path, text)
+    head = f"#include <algorithm>\n#include <cstdio>\n{HEAD}void fill(std::vector<int> &);\nint far();\n"
+    (launch,) = launches(tmp_path, f"{head}int main() {{ {body} }}")
     assert launch.source is LaunchSource.ASSUMED
 
 

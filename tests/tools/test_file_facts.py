@@ -3,6 +3,8 @@
 import pytest
 
 from wattslice_tools.wild.file_facts import FileQuestion, examine
+from wattslice_tools.wild.isolated import Outcome
+from wattslice_tools.wild.suites import Suite, report
 
 PROGRAM = """#include <stdlib.h>
 __global__ void k(float *x) { x[blockIdx.x * blockDim.x + threadIdx.x] *= 2; }
@@ -17,6 +19,21 @@ def test_a_launch_is_read_from_host_code_with_the_arguments_of_a_run(tmp_path, s
     (tmp_path / "Makefile").write_text("k: k.cu\n\tnvcc -o k k.cu\nrun: k\n\t./k 64\n")
     (kernel,) = examine(FileQuestion(path, "v100")).kernels
     assert kernel.geometry_read == is_read
+
+
+@pytest.mark.parametrize(("size", "why"), [("64", ""), ("rand()", "value of parameter 'n' unknown")])
+def test_sizes_are_known_where_no_parameter_is_assumed(tmp_path, size, why):
+    text = "#include <stdlib.h>\n__global__ void k(float *x, int n, int m) { for (; n; n--) x[n] = 1; }\n"
+    path = tmp_path / "k.cu"
+    path.write_text(f"{text}int main() {{ float *x; k<<<4, 128>>>(x, {size}, rand()); }}\n")
+    facts = examine(FileQuestion(path, "v100"))
+    (kernel,) = facts.kernels
+    suite = Suite("one", "")
+    suite.take("one/k.cu", Outcome(facts))
+    assert kernel.geometry_read
+    assert (kernel.all_known, suite.all_known, kernel.why_not_all_known) == (not why, not why, why)
+    assert sum(suite.causes["sizes"].numbers.values()) == bool(why)
+    assert "| geometry and sizes read |" in "\n".join(report([suite], "v100"))
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ SUFFIXES = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c", ".C"})
 HEADERS = frozenset({".h", ".hpp", ".hxx", ".hh", ".cuh", ".inl", ".inc"})
 MAX_SCANNED = 200
 MAX_PARSED = 3
+MAX_CALLERS = 5
 _BESIDE, _FAR = 3, 4
 """The distances of folders beside that of a file, and of all others of a small repository (`_near`)."""
 
@@ -25,7 +26,7 @@ _BESIDE, _FAR = 3, 4
 def caller_files(path: Path, names: frozenset[str], around: Surroundings | None = None) -> tuple[Path, ...]:
     """Source files near `path` that mention a function of `names`; those with a `main` first."""
     around = around or Surroundings()
-    callers = _mentioning(path, names, around, _FAR + 1, may_be_own=True) if names else ()
+    callers = _mentioning(path, names, around, _FAR + 1, may_be_own=True, most=MAX_CALLERS) if names else ()
     if names and not callers and (headers := _calling_headers(path, names, around)):
         callers = _mentioning(path, headers, around, _FAR + 1, also=_includes(headers), is_call=False)
     if len(callers) > 1:  # with a function of that name of its own, a file is another program's

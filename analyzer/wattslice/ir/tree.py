@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -130,11 +131,12 @@ class Type(Struct, frozen=True):
         return self.kind is TypeKind.FLOAT
 
     @property
-    def holds_numbers(self) -> bool:
-        """True for records that have numbers alone: `struct Size { int w, h; }`."""
-        kinds = {member.type.kind for member in self.fields}
-        is_record = self.kind is TypeKind.RECORD and bool(kinds)
-        return is_record and kinds <= {TypeKind.INT, TypeKind.BOOL, TypeKind.FLOAT}
+    def is_of_numbers(self) -> bool:
+        """True for numbers, records of numbers alone (`struct Size { int w, h; }`) and arrays of these."""
+        if self.kind is TypeKind.ARRAY:
+            return self.element is not None and self.element.is_of_numbers
+        kinds = {member.type.kind for member in self.fields} or {self.kind}
+        return kinds <= {TypeKind.INT, TypeKind.BOOL, TypeKind.FLOAT}
 
 
 VOID = Type(TypeKind.VOID)
@@ -485,7 +487,7 @@ ELEMENT_METHODS = ("operator[]", "at", "front", "back")
 COUNTS_CHARACTERS = regex(r"(?<!%)(?:%%)*%[^a-zA-Z%]*[hlqjzt]*n")
 """The conversion of printf that writes."""
 
-VECTOR_CLASSES = ("std::vector<", "thrust::device_vector<", "thrust::host_vector<")
+VECTOR_CLASSES = ("std::vector<", "std::deque<", "thrust::device_vector<", "thrust::host_vector<")
 """How the names of classes begin that hold as many elements as their length says."""
 
 KEYED_CLASSES = ("std::map<", "std::unordered_map<")
@@ -729,7 +731,9 @@ class Function(Struct, frozen=True, eq=False):
 
     `reference_parameters`: the parameters that name an object of the caller (`int& blocks`). `lambdas`: those
     written in it, functions that name its variables. `copied`: of a lambda, the variables that it keeps the
-    values of from where it is written; None for any other function.
+    values of from where it is written; None for any other function. `linked_as`: the name by which other
+    files may call it, and which only one of a program may define; None for what is static, inline or of a
+    template.
     """
 
     name: str
@@ -741,6 +745,7 @@ class Function(Struct, frozen=True, eq=False):
     reference_parameters: frozenset[Variable] = frozenset()
     lambdas: tuple[Function, ...] = ()
     copied: frozenset[Variable] | None = None
+    linked_as: str | None = None
 
     @property
     def told(self) -> str:
@@ -811,6 +816,7 @@ class Program(Struct, frozen=True, eq=False):
     `source_lines` are the lines of the main file, for quoting (index 0 is line 1). `origin`: of a PTX file,
     the CUDA program it was compiled from, where that is there to be read; of its kernels, those that are
     kernels of the PTX with the same parameters. `included`: the files that it includes, our own left out.
+    `in_doubt`: of names that several files beside it define, each in its own way, where they do.
     """
 
     file: str
@@ -821,6 +827,7 @@ class Program(Struct, frozen=True, eq=False):
     source_lines: tuple[str, ...]
     origin: Program | None = None
     included: tuple[str, ...] = ()
+    in_doubt: Mapping[str, str] = {}
 
 
 _LINE_END = regex(r"\r\n|\n|\r")

@@ -32,6 +32,7 @@ class CallGraph:
         for function in program.functions:
             self._by_name[function.mangled_name] = function
         self.functions = program.functions
+        self.in_doubt = program.in_doubt
         self._tell: dict[ir.Stmt, tuple[ir.Expr, ...]] = {f.body: _telling(f.body) for f in program.functions}
         self._pointed_at = self._functions_as_values()
         self._direct: dict[ir.Stmt, tuple[frozenset[ir.LaunchCall], frozenset[ir.Function]]] = {}

@@ -1,4 +1,4 @@
-"""`std::vector`, Thrust's vectors and `std::array` of host code: how many elements they have, and which.
+"""`std::vector`, `std::deque`, Thrust's vectors, `std::array` in host code: how many elements, and which.
 
 An array holds its elements from its start on; a vector elsewhere in its object, its length beside them.
 """
@@ -230,7 +230,18 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
             length = _length_of_range(arguments[1], arguments[2], node.arguments[1].type)
             memory.set_cell(this.storage, at, length)
             return 0
-        case "insert" | "erase" | "emplace" | "push_back" | "emplace_back" if is_vector(type_):
+        case "push_front" | "pop_front" if (
+            isinstance(length, int) and length < MOST_MOVED and (made := zero_of(type_)) is not None
+        ):
+            size = made[1].size_bytes
+            parts = elements(start, length, size)
+            parts = [{0: convert(arguments[1], made[1])}, *parts] if len(arguments) > 1 else parts[1:]
+            store_elements(memory, start, parts, size)
+            memory.set_cell(this.storage, at, len(parts))
+            return 0
+        case "insert" | "erase" | "emplace" | "push_back" | "emplace_back" | "push_front" | "pop_front" if (
+            is_vector(type_)
+        ):
             memory.forget_elements(start, Unknown(f"set by {node.name}()"))
             return Unknown(f"the result of {node.name}()")
         case "data" | "begin" | "cbegin" if node.type.kind is ir.TypeKind.POINTER:

@@ -6,7 +6,7 @@ Files that are read together may be of several programs, one for each `main`: ea
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice import ir
+from wattslice.frontend.neighbours import MAX_CALLERS
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir.walking import deep_recursion
 from wattslice.launches.call_graph import call_graph
@@ -82,13 +83,13 @@ class HostCode:
         of_runs = frozenset[ir.LaunchCall]().union(*(one.of_run for one in others))
         made = first.launches(pins, given, assumed)
         found = [i for i in made if i.node in first.of_run or i.node not in of_runs]
-        ways = _ways(found)
         for one in others:
             words = None if given is None or given.is_found else given
             made = [i for i in one.launches(pins, words, assumed) if i.node in one.of_run]
-            differ = {node for node, way in _ways(made).items() if way != ways.get(node)}
-            found = [replace(i, times=_SEVERAL) if i.node in differ else i for i in found]
-            found += (replace(i, times=_SEVERAL) for i in made if i.node in differ)
+            both = f"the programs of {first.file} and {one.file} launch it, each in its own way"
+            found = _side_by_side(found, made, Unknown(both))
+        if len(self._programs) >= MAX_CALLERS:
+            found = [replace(i, times=_NOT_EVERY_PROGRAM) for i in found]
         return tuple(found)
 
 
@@ -125,6 +126,18 @@ def _programs_in(program: ir.Program) -> list[ir.Program]:
         )
         for own in mains
     ]
+
+
+def _side_by_side(
+    found: Iterable[LaunchInstance], made: Iterable[LaunchInstance], why: Unknown
+) -> list[LaunchInstance]:
+    """The launches of both; of those that each makes in its own way nobody knows how often, and `why`."""
+    made = list(made)
+    found = list(found)
+    ways = _ways(found)
+    differ = {node for node, way in _ways(made).items() if way != ways.get(node, way)}
+    both = [*found, *(i for i in made if i.node in differ or i.node not in ways)]
+    return [replace(i, times=why) if i.node in differ else i for i in both]
 
 
 def _ways(instances: list[LaunchInstance]) -> dict[ir.LaunchCall, Counter[Hashable]]:
@@ -169,6 +182,11 @@ class _OneProgram:
         self._sizes_asked = SizesAsked()
         every = frozenset[ir.LaunchCall]().union(*(self._graph.launches_from(f) for f in program.functions))
         self.sites = every if sites is None else sites
+
+    @property
+    def file(self) -> str:
+        """The name of the file of its `main`."""
+        return Path(self._program.file if self._main is None else self._main.span.file).name
 
     @cached_property
     def of_run(self) -> frozenset[ir.LaunchCall]:
@@ -242,7 +260,11 @@ class _OneProgram:
             is_own = variable.linked_as is None and variable.space is ir.MemorySpace.HOST
             if variable.initializer is not None and is_own:  # what others see, they may set
                 _begin_with_zeros(memory, storage, variable.type)
-            if variable.initializer is not None and variable not in self._graph.set_before_main:
+            if (doubt := self._program.in_doubt.get(variable.linked_as or "")) is not None:
+                memory.write(
+                    storage, 0, Unknown(f"'{variable.name}' is {doubt}", variable.name), variable.type
+                )
+            elif variable.initializer is not None and variable not in self._graph.set_before_main:
                 try:
                     memory.write(storage, 0, interpreter.evaluate(variable.initializer), variable.type)
                 except (BudgetExceededError, RecursionError):
@@ -257,13 +279,14 @@ class _OneProgram:
         is_cut = is_cut_aside = is_main_cut = False
         for function in self._graph.roots():
             # A function that others call, but only where they do not run, is no entry point.
-            known = seen if function in entries else seen | visited
+            is_alone = main is None and function in entries  # others may call it, or any other one
+            known = set[ir.LaunchCall]() if is_alone else seen if function in entries else seen | visited
             if function.name != "main" and self._graph.launches_from(function) <= known:
                 continue
             if is_main_cut and function in self._graph.unused:  # its launches are not those of the run
                 continue
             interpreter = self._interpreter(memory, max(MIN_STEPS, left), files, given, doubted)
-            interpreter.mark_seen(seen)
+            interpreter.mark_seen(set() if is_alone else seen)
             try:
                 interpreter.run(function)
             except (BudgetExceededError, RecursionError):
@@ -278,7 +301,9 @@ class _OneProgram:
             lost = dict.fromkeys(interpreter.cut, _NOT_EVERY_CALL)
             if is_cut or not is_of_run:
                 lost = dict.fromkeys(self.sites, _TOO_LONG if is_cut else _not_from_main(function))
-            instances += (replace(i, times=_lost(i, lost)) for i in interpreter.instances)
+            made = (replace(i, times=_lost(i, lost)) for i in interpreter.instances)
+            apart = _not_the_only_entry(function)
+            instances = _side_by_side(instances, made, apart) if is_alone else [*instances, *made]
             if not is_of_run and function in self._graph.unused:  # nor is it known what its pointers hold
                 begin = len(instances) - len(interpreter.instances)
                 instances[begin:] = (
@@ -310,7 +335,7 @@ class _OneProgram:
         )
 
 
-_SEVERAL = Unknown("several programs launch it, each in another way")
+_NOT_EVERY_PROGRAM = Unknown(f"of the programs that launch it no more than {MAX_CALLERS} are read")
 _TOO_LONG = Unknown("the host code takes more steps than are followed")
 _NOT_EVERY_CALL = Unknown("not every call of the function around it is followed")
 
@@ -320,6 +345,10 @@ def _begin_with_zeros(memory: Memory, storage: Storage, type_: ir.Type) -> None:
     for offset, scalar in scalars_of(type_, 0) if type_.kind is ir.TypeKind.RECORD else ():
         if scalar.kind in NUMBERS or scalar.is_integral:
             memory.set_cell(storage, offset, 0.0 if scalar.is_float else 0)
+
+
+def _not_the_only_entry(function: ir.Function) -> Unknown:
+    return Unknown(f"{function.told} launches it otherwise than other functions that nothing here calls")
 
 
 def _not_from_main(function: ir.Function) -> Unknown:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
+from functools import cmp_to_key
 
 from msgspec.structs import replace
 
@@ -29,7 +30,7 @@ from wattslice.launches.command_line import (
     text_call,
     text_of,
 )
-from wattslice.launches.containers import MOST_MOVED, container_call
+from wattslice.launches.containers import MOST_MOVED, container_call, elements, store_elements
 from wattslice.launches.control_flow import LeftError, uncounted
 from wattslice.launches.data_files import READS_FILES, DataFiles
 from wattslice.launches.evaluator import BudgetExceededError
@@ -71,7 +72,8 @@ _CAPTURED = Unknown("it is part of a graph: how often that is launched is not fo
 _GUESS = Unknown("it is launched through a pointer whose value is unknown")
 _OF_A_THREAD = Unknown("a variable of which each thread has its own")
 _SWAP = "_ZSt4swap"
-_WITH_ELEMENTS = ("for_each", "max_element", "min_element")
+_WITH_ELEMENTS = ("for_each", "max_element", "min_element", "sort", "stable_sort")
+_MOST_SORTED = 64
 _SCALARS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
 
@@ -405,6 +407,8 @@ class Interpreter(HostLoops):
         if function is not None:
             self._not_followed((function,))
         value = without_argc(self._of_a_library(node, arguments, is_read=function is not None))
+        if isinstance(value, Unknown) and (doubt := self._graph.in_doubt.get(node.callee)) is not None:
+            value = replace(value, reason=f"the result of {node.name}(), {doubt}")
         self._throw_if_so(value)
         return value
 
@@ -448,7 +452,7 @@ class Interpreter(HostLoops):
         return value
 
     def _calls_with_elements(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value | None:
-        """What `for_each` and `max_element` do with a closure and a range that is known; None elsewhere."""
+        """What `for_each`, `max_element` and `sort` do with a closure and a known range; None elsewhere."""
         name = node.name.removeprefix("std::")
         if name not in _WITH_ELEMENTS or not node.callee.startswith("_ZSt") or len(arguments) not in (3, 4):
             return None  # of a closure that has a name its place is told as well
@@ -474,6 +478,8 @@ class Interpreter(HostLoops):
             for place in places:
                 self._run_with(held, node, type_, place)
             return Unknown("a function")
+        if name in ("sort", "stable_sort"):
+            return self._sorted(held, node, type_, places)
         best = first if places else last
         for place in places[1:]:
             pair = (best, place) if name == "max_element" else (place, best)
@@ -482,6 +488,32 @@ class Interpreter(HostLoops):
                 return None
             best = place if is_less else best
         return best
+
+    def _sorted(self, closure: Closure, node: ir.Call, type_: ir.Type, places: list[Pointer]) -> Value | None:
+        """Sort elements; None, and nothing is changed, where their order is not known."""
+        if not 0 < len(places) <= _MOST_SORTED:
+            return None
+        parts = elements(places[0], len(places), type_.size_bytes)
+        is_known = True
+
+        def compare(one: int, other: int) -> int:
+            nonlocal is_known
+            before, behind = (
+                truth(self._run_with(closure, node, type_, places[a], places[b])) if is_known else None
+                for a, b in ((one, other), (other, one))
+            )
+            if before is None or behind is None:
+                is_known = False
+                return 0
+            if not before and not behind and "stable" not in node.name:  # whose order the library chooses
+                is_known = parts[one] == parts[other]
+            return behind - before
+
+        order = sorted(range(len(places)), key=cmp_to_key(compare))
+        if not is_known:
+            return None
+        store_elements(self.memory, places[0], [parts[at] for at in order], type_.size_bytes)
+        return Unknown("no value")
 
     def _run_with(self, closure: Closure, node: ir.Call, type_: ir.Type, *places: Pointer) -> Value:
         """Call a closure with elements, which it may take by reference."""

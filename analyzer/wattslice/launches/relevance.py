@@ -290,6 +290,7 @@ _FOLLOWED = frozenset(
     {
         "std::function",
         "std::vector",
+        "std::deque",
         "std::array",
         "std::map",
         "std::unordered_map",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -36,6 +36,7 @@ from wattslice.launches.launch import (
     Setting,
 )
 from wattslice.launches.launches import assumed_launch, is_of_kernel, launches_kernel, launches_of
+from wattslice.launches.linking import defines, file_of, in_doubt, linkable
 from wattslice.launches.memory import Unknown, convert
 from wattslice.launches.overrides import OverrideError, names_kernel
 from wattslice.launches.tensors import with_accessor_sizes
@@ -428,11 +429,13 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
         if any(function.name == "main" for function in wider.functions):
             break  # what calls the same names elsewhere is another program
         graph = call_graph(wider)
-        launching = (f for f in graph.uncalled if f.name != "main" and graph.launches_from(f))
-        entries = {_name_in_calls(function) for function in launching} - asked
+        launching = [f for f in graph.uncalled if f.name != "main" and graph.launches_from(f)]
+        doubt = in_doubt((wider,), {function.name for function in launching})
+        wider = replace(wider, in_doubt={**wider.in_doubt, **doubt}) if doubt else wider
+        entries = {_name_in_calls(f) for f in launching if f.linked_as not in doubt} - asked
         asked |= entries
         callers = around.callers(frozenset(entries)) if entries and around.callers is not None else ()
-        callers = _of_one_program(wider, _beside(wider, callers))
+        callers = linkable(wider, _beside(wider, callers))
         if not any(caller.functions for caller in callers):
             break
         wider = _together(wider, callers)
@@ -441,37 +444,31 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
         names = _undefined(wider) - asked
         asked |= names
         others = around.definitions(names) if names and around.definitions is not None else ()
-        others = _of_one_program(wider, others)
-        if not any(other.functions or other.globals for other in others):
+        known, wider = wider, _of_one_program(wider, others, names)
+        if wider is known:
             break
-        wider = _together(wider, others)
     return None if wider is program else wider
 
 
 def _beside(program: ir.Program, others: Sequence[ir.Program]) -> Sequence[ir.Program]:
     """Those in the folders of the program, if there are any: elsewhere the same names may be another's."""
-    folders = {Path(function.span.file).resolve().parent for function in program.functions}
-    return [other for other in others if Path(other.file).resolve().parent in folders] or others
+    folders = {file_of(function.span.file).parent for function in program.functions}
+    return [other for other in others if file_of(other.file).parent in folders] or others
 
 
-def _of_one_program(program: ir.Program, others: Sequence[ir.Program]) -> Sequence[ir.Program]:
-    """Those that do not define a variable of `program` each in its own way: no value is that of all.
+def _of_one_program(program: ir.Program, others: Sequence[ir.Program], names: Collection[str]) -> ir.Program:
+    """`program` with those that it may be linked with; of `names` that several define none is linked.
 
     Those with a `main` are read apart from each other.
     """
-    values = {v.linked_as: set[object]() for v in program.globals if v.initializer is None and v.linked_as}
-    without_main = [other for other in others if all(f.name != "main" for f in other.functions)]
-    for variable in (v for other in without_main for v in other.globals):
-        given = variable.initializer
-        if given is not None and variable.linked_as is not None and variable.linked_as in values:
-            values[variable.linked_as].add(given.value if isinstance(given, ir.Constant) else id(given))
-    several = {name for name, found in values.items() if len(found) > 1}
-    return [
-        other
-        for other in others
-        if other not in without_main
-        or not any(v.linked_as in several and v.initializer is not None for v in other.globals)
-    ]
+    fitting = linkable(program, others)
+    mains = {file_of(f.span.file) for one in (program, *fitting) for f in one.functions if f.name == "main"}
+    alone = [other for other in fitting if file_of(other.file) not in mains]
+    doubt = in_doubt(alone, names)
+    chosen = [other for other in fitting if other not in alone or not defines(other, doubt)]
+    if not doubt and not any(other.functions or other.globals for other in chosen):
+        return program
+    return replace(_together(program, chosen), in_doubt={**program.in_doubt, **doubt})
 
 
 def _name_in_calls(function: ir.Function) -> str:
@@ -507,9 +504,8 @@ def _undefined(program: ir.Program) -> frozenset[str]:
         for variable in program.globals
         if variable.initializer is None
         and variable.linked_as is not None
-        and ((held := variable.type.element or variable.type).is_integral or held.holds_numbers)
+        and (variable.type.element or variable.type).is_of_numbers
         and variable.name.isidentifier()
-        and not variable.name.isupper()  # a constant of some library
     }
     return frozenset(functions | variables)
 

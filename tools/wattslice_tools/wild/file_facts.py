@@ -59,6 +59,7 @@ class KernelFacts(Struct, frozen=True):
     `is_own`: defined in the file itself, else in a file it includes. `launched_here`: the file's text has
     a launch of that name. `complete`: every instance was read, and every function it calls. `usable`: the
     same, but for calls of functions without a body anywhere (PW005): only their cost is missing.
+    `all_known`: of one launch grid and block were read and no parameter that matters was assumed.
     `geometry_computed`: no launch was read, but grid and block of one were computed from host variables whose
     value is assumed: `--set` settles every assumption about it.
     """
@@ -75,6 +76,8 @@ class KernelFacts(Struct, frozen=True):
     geometry_read: bool
     geometry_computed: bool
     why_no_geometry: str
+    all_known: bool
+    why_not_all_known: str
     loops: tuple[LoopFacts, ...]
 
 
@@ -128,7 +131,8 @@ def examine(question: FileQuestion) -> FileFacts:
     off = _switched_off(path, lost) if lost and not refusal else set[tuple[str, int]]()
     found += [
         KernelFacts(name, line, True, name in text.launched, False, _mention(said, name, refusal), False,
-                    False, refusal or "not in the tree", False, False, refusal or "not in the tree", ())
+                    False, refusal or "not in the tree", False, False, refusal or "not in the tree",
+                    False, refusal or "not in the tree", ())
         for name, line in lost if (name, line) not in off
     ]  # fmt: skip
     internal = tuple(d.message for d in said if d.rule == "PW099")
@@ -172,6 +176,11 @@ def _kernel_facts(
     inside = [d for d in diagnostics if d.file == span.file and span.line <= d.line <= span.end_line]
     read = (LaunchSource.HOST_CODE, LaunchSource.ARGUMENTS)
     geometry_read = any(launch.launch.source in read for launch in launches)
+    sizes = [
+        [a.message for a in launch.assumptions if a.rule == "PW010"]
+        for launch in launches
+        if launch.launch.source in read
+    ]
     reasons = [
         _nameless(assumption.message, kernel.name)
         for launch in launches
@@ -200,6 +209,8 @@ def _kernel_facts(
         geometry_read=geometry_read,
         geometry_computed=not geometry_read and any(_is_computed(launch) for launch in launches),
         why_no_geometry=reasons[0] if reasons else "no launch of it in the analysis",
+        all_known=[] in sizes,
+        why_not_all_known=min(sizes, key=len)[0].partition(":")[0] if sizes and [] not in sizes else "",
         loops=tuple(_loops(launches, others)),
     )
 

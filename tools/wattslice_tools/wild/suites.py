@@ -43,6 +43,7 @@ KINDS = {
     "silent": "Kernels neither predicted nor explained",
     "body": "Bodies that are not complete",
     "geometry": "Launched kernels whose geometry was assumed",
+    "sizes": "Launched kernels whose geometry was read, and a size was assumed",
     "loops": "Loops whose trip count is not known",
     "assumed loops": "Loops whose trip count rests on an assumed parameter value",
     "internal": "Internal errors (PW099)",
@@ -67,6 +68,7 @@ class Suite(Struct):
     geometry_read: int = 0
     geometry_computed: int = 0
     geometry_assumed: int = 0
+    all_known: int = 0
     loops: int = 0
     loops_known: int = 0
     loops_assumed: int = 0
@@ -130,8 +132,11 @@ class Suite(Struct):
             self.geometry_read += kernel.geometry_read
             self.geometry_computed += kernel.geometry_computed
             self.geometry_assumed += not kernel.geometry_read and not kernel.geometry_computed
+            self.all_known += kernel.all_known
             if not kernel.geometry_read:
                 self.causes["geometry"].add(kernel.why_no_geometry, place)
+            elif not kernel.all_known:
+                self.causes["sizes"].add(kernel.why_not_all_known, place)
 
 
 def measure(checkouts: list[Path], gpu: str, jobs: int) -> list[Suite]:
@@ -175,10 +180,11 @@ def report(suites: list[Suite], gpu: str) -> list[str]:
           _share(s.complete, s.definitions)) for s in rows),
     )  # fmt: skip
     lines += _table(
-        ("suite", "launched in their file", "geometry read", "computed", "assumed", "loops", "trips known",
+        ("suite", "launched in their file", "geometry read", "computed", "assumed", "geometry and sizes read",
+         "loops", "trips known",
          "… on an assumed value", "of geometry read: loops", "trips known", "… on an assumed value"),
         ((s.name, s.launched, _share(s.geometry_read, s.launched), _share(s.geometry_computed, s.launched),
-          _share(s.geometry_assumed, s.launched),
+          _share(s.geometry_assumed, s.launched), _share(s.all_known, s.launched),
           s.loops, _share(s.loops_known, s.loops), _share(s.loops_assumed, s.loops),
           s.own_loops, _share(s.own_loops_known, s.own_loops), _share(s.own_loops_assumed, s.own_loops))
          for s in rows),

@@ -187,9 +187,22 @@ def _settings(around: Surroundings, main: Path, folder: Path, top: Path) -> Prog
 
 
 def _makes(build: Makefile | Cmake | None, program: str, main: Path) -> bool:
-    """Whether a program is made of the file with `main`: as the build beside it says, else by its name."""
-    sources = _sources(build, program)
-    return _is_of(main, sources) if sources else _plain(program) == main.stem
+    """Whether a program is made of the file with `main`: as the build beside it says, else by its name.
+
+    Settings may write a name in another way: `matrixMul` of `matrix_mul`.
+    """
+    made = () if build is None else _made_by(build)
+    built = next((name for name in made if _bare(name) == _bare(program)), program)
+    sources = _sources(build, program) or _sources(build, built)
+    return _is_of(main, sources) if sources else _bare(program) == _bare(main.stem)
+
+
+def _bare(program: str) -> str:
+    return re.sub(r"[_-]", "", _plain(program)).lower()
+
+
+def _made_by(build: Makefile | Cmake) -> Iterable[str]:
+    return [made.name for made in build.programs] if isinstance(build, Cmake) else sorted(_products(build))
 
 
 def _told(kind: str, started: _Started, folder: Path) -> ProgramArguments:

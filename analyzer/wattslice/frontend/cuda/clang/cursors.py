@@ -208,6 +208,11 @@ class Node:
         return library().clang_getCursorLinkage(self.raw) == 4
 
     @property
+    def is_inline(self) -> bool:
+        """Whether a function is inline, as written or as a member with its body in the class."""
+        return bool(library().clang_Cursor_isFunctionInlined(self.raw))
+
+    @property
     def is_defaulted(self) -> bool:
         """Whether a member function is written by the compiler: implicit, or `= default`."""
         return bool(library().clang_CXXMethod_isDefaulted(self.raw))

@@ -97,6 +97,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
     ("getCursorSpelling", CXString, [CXCursor]),
     ("getCursorUSR", CXString, [CXCursor]),
     ("Cursor_getMangling", CXString, [CXCursor]),
+    ("Cursor_isFunctionInlined", _U, [CXCursor]),
     ("CXXMethod_isDefaulted", _U, [CXCursor]),
     ("CXXMethod_isVirtual", _U, [CXCursor]),
     ("isVirtualBase", _U, [CXCursor]),

@@ -180,9 +180,12 @@ def _names_in(text: bytes) -> frozenset[str]:
     return frozenset(name.decode() for name in _NAME.findall(text))
 
 
+_LARGEST_EXPORT = 1024
+
+
 def declare_exports(unit: Unit) -> None:
     """File-scope numbers that other files may use, also in namespaces: `extern const int n = 4`, `int n = 4`,
-    `S s = {1, 2}`.
+    `S s = {1, 2}`, `int sizes[2] = {4, 8}` unless it is a large table.
     """
     body = Body(unit, is_host=True)
     stack = list(unit.root.children)
@@ -194,7 +197,8 @@ def declare_exports(unit: Unit) -> None:
             node.kind == C.VAR_DECL
             and not node.is_static
             and node.initializer is not None
-            and ((type_ := unit.types.of(node.raw)).is_integral or type_.holds_numbers)
+            and (type_ := unit.types.of(node.raw)).is_of_numbers
+            and type_.size_bytes <= _LARGEST_EXPORT
             and unit.spans.span(node).file == str(unit.parsed.path)
         ):
             file_scope_variable(body, node)
@@ -438,7 +442,15 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
         span,
         frozenset(references),
         tuple(body.lambdas),
+        linked_as=function.mangled_name if _is_defined_once(function) else None,
     )
+
+
+def _is_defined_once(function: Node) -> bool:
+    """Whether no other file of a program may define a function as well."""
+    class_ = function.semantic_parent
+    is_of_template = function.template is not None or (class_ is not None and class_.template is not None)
+    return function.is_external and not function.is_inline and not is_of_template
 
 
 def _default(body: Body, parameter: Node) -> Expr | None:

@@ -1096,9 +1096,15 @@ def _has_parts(body: Body, declaration: Node, count: int, type_: ir.Type) -> boo
     """Whether the parts are members of the object itself: not of its bases, nor what a member refers to."""
     if type_.kind is not TypeKind.RECORD:
         return True
+    if _is_tuple(type_):
+        return "&" not in type_.name
     of = declaration.type.canonical
     members = (of.pointee if body.unit.types.is_reference(declaration.raw) else of).canonical.fields
     return len(type_.fields) == count and not any(body.unit.types.is_reference(m.raw) for m in members)
+
+
+def _is_tuple(type_: ir.Type) -> bool:
+    return type_.name.removeprefix("const ").startswith("std::tuple<")
 
 
 def _bound(declaration: Node) -> list[Node]:
@@ -1132,6 +1138,10 @@ def _copied(body: Body, where: Location, node: Node, span: Span) -> Expr:
 
 def _part(body: Body, where: Location, position: int, node: Node, span: Span) -> Location:
     type_ = where.type
+    if _is_tuple(type_) and position:  # it has its first part, and a tuple of the others
+        rest = type_.fields[1]
+        where = member(body, where, rest.name, rest.offset_bytes, rest.type, span)
+        return _part(body, where, position - 1, node, span)
     if type_.kind is TypeKind.RECORD and position < len(type_.fields):
         field = type_.fields[position]
         return member(body, where, field.name, field.offset_bytes, field.type, span)

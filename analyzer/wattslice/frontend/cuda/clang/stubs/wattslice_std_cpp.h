@@ -84,15 +84,10 @@ template <class A, class B> WS_HD pair<decay_t<A>, decay_t<B>> make_pair(const A
 #define WS_COMPARE(OP) template <class A, class B> WS_HD bool operator OP(const pair<A, B>&, const pair<A, B>&);
 WS_COMPARE(<) WS_COMPARE(==) WS_COMPARE(!=) WS_COMPARE(>)
 #undef WS_COMPARE
-template <class... T> struct tuple { WS_HD tuple(); template <class... A> WS_HD tuple(A&&...); };
-template <class... T> WS_HD tuple<decay_t<T>...> make_tuple(const T&...);
-template <class... T> WS_HD tuple<T&...> tie(T&...);
+template <class... T> struct tuple;
 template <unsigned long I, class... T> struct ws_nth;
 template <class T, class... R> struct ws_nth<0, T, R...> { typedef T type; };
 template <unsigned long I, class T, class... R> struct ws_nth<I, T, R...> { typedef typename ws_nth<I - 1, R...>::type type; };
-template <unsigned long I, class... T> WS_HD typename ws_nth<I, T...>::type& get(tuple<T...>&);
-template <unsigned long I, class... T> WS_HD const typename ws_nth<I, T...>::type& get(const tuple<T...>&);
-template <unsigned long I, class... T> WS_HD typename ws_nth<I, T...>::type&& get(tuple<T...>&&);
 template <class... T> WS_HD tuple<T&&...> forward_as_tuple(T&&...);
 template <class... T, class... U> WS_HD tuple<T..., U...> tuple_cat(const tuple<T...>&, const tuple<U...>&);
 template <class F, class... T> WS_HD auto apply(F&& f, const tuple<T...>&) -> decltype(f(declval<T>()...));
@@ -192,6 +187,8 @@ template <class C> struct ws_inserter { template <class T> ws_inserter& operator
 template <class C> ws_inserter<C> back_inserter(C&);
 template <class T> struct allocator { T* allocate(unsigned long); void deallocate(T*, unsigned long); };
 template <class T> struct char_traits;
+struct exception { exception(); virtual ~exception(); virtual const char* what() const noexcept; };
+struct bad_optional_access : exception {};
 #include "wattslice_std_pointers.h"
 
 template <class T> struct ws_iterator {
@@ -248,13 +245,6 @@ template <class T, class C = vector<T>, class P = less<T>> struct priority_queue
 #define WS_SET(N) template <class K, class P = less<K>, class A = int, class B = int> struct N { WS_ASSOCIATIVE(N, K) };
 WS_MAP(map) WS_MAP(unordered_map) WS_MAP(multimap) WS_SET(set) WS_SET(unordered_set) WS_SET(multiset)
 template <unsigned long N> struct bitset { bitset(unsigned long = 0); template <class S, class = decltype(declval<S>()[0])> explicit bitset(const S&); bool operator[](unsigned long) const; bitset& set(unsigned long); unsigned long count() const; bool test(unsigned long) const; };
-struct nullopt_t { explicit constexpr nullopt_t(int) {} }; inline constexpr nullopt_t nullopt{0};
-template <class T> struct optional {
-  typedef T value_type; optional(); optional(nullopt_t); optional(const T&); template <class U, class = enable_if_t<is_convertible<U, T>::value>> optional(const U&);
-  T& operator*(); const T& operator*() const; T* operator->(); const T* operator->() const; T& value(); const T& value() const; template <class U> T value_or(const U&) const;
-  bool has_value() const; explicit operator bool() const; void reset(); template <class... A> T& emplace(A&&...); bool operator==(nullopt_t) const; bool operator!=(nullopt_t) const;
-};
-template <class T> optional<T> make_optional(const T&);
 
 template <class C, class R = char_traits<C>, class A = allocator<C>> struct basic_string {
   WS_SEQUENCE(basic_string, C)
@@ -357,7 +347,6 @@ ostream& endl(ostream&); ostream& flush(ostream&); ostream& ends(ostream&);
 ios_base& fixed(ios_base&); ios_base& scientific(ios_base&); ios_base& hex(ios_base&); ios_base& dec(ios_base&);
 ios_base& left(ios_base&); ios_base& right(ios_base&); ios_base& boolalpha(ios_base&); ios_base& oct(ios_base&);
 struct ws_manipulated {}; ws_manipulated setw(int); ws_manipulated setprecision(int); template <class T> ws_manipulated setfill(T);
-struct exception { exception(); virtual ~exception(); virtual const char* what() const noexcept; };
 #define WS_EXCEPTION(N, B) struct N : B { explicit N(const string&); explicit N(const char*); };
 WS_EXCEPTION(runtime_error, exception) WS_EXCEPTION(logic_error, exception) WS_EXCEPTION(invalid_argument, logic_error)
 WS_EXCEPTION(out_of_range, logic_error) WS_EXCEPTION(length_error, logic_error) WS_EXCEPTION(domain_error, logic_error)
@@ -366,7 +355,7 @@ WS_EXCEPTION(underflow_error, runtime_error) WS_EXCEPTION(system_error, runtime_
 struct ios_base::failure : system_error { explicit failure(const char*); }; WS_EXCEPTION(future_error, logic_error)
 struct bad_alloc : exception {}; struct bad_array_new_length : bad_alloc {}; struct bad_cast : exception {}; struct bad_any_cast : bad_cast {};
 struct bad_typeid : exception {}; struct bad_weak_ptr : exception {}; struct bad_function_call : exception {};
-struct bad_optional_access : exception {}; struct bad_variant_access : exception {}; struct bad_exception : exception {};
+struct bad_variant_access : exception {}; struct bad_exception : exception {};
 struct exception_ptr { explicit operator bool() const; bool operator==(const exception_ptr&) const; }; exception_ptr current_exception() noexcept;
 void rethrow_exception(exception_ptr); template <class T> void throw_with_nested(T&&); template <class T> void rethrow_if_nested(const T&);
 struct nothrow_t {}; extern const nothrow_t nothrow;

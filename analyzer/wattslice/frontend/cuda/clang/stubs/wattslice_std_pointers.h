@@ -1,4 +1,4 @@
-// Smart pointers of <memory>, written down as what they do: host code that uses them is followed through these
+// Smart pointers of <memory>, optional and tuple, written down as what they do: host code that uses them is followed through these
 // functions as through those of the program. cppreference.com is the source.
 #pragma once
 
@@ -90,3 +90,44 @@ template <class T, class... A> shared_ptr<T> make_shared(A&&... a) { return shar
 #define WS_UNIQUE unique_ptr<T, D>
 WS_NULL(WS_UNIQUE, class T, class D) WS_NULL(shared_ptr<T>, class T)
 #undef WS_NULL
+
+struct nullopt_t { explicit constexpr nullopt_t(int) {} }; inline constexpr nullopt_t nullopt{0};
+template <class T> struct optional {
+  typedef T value_type; T* ws_p;
+  optional() : ws_p(nullptr) {}
+  optional(nullopt_t) : ws_p(nullptr) {}
+  optional(const T& v) : ws_p(new T(v)) {}
+  template <class U, class = enable_if_t<is_convertible<U, T>::value>> optional(const U& v) : ws_p(new T(v)) {}
+  optional(const optional& o) : ws_p(nullptr) { if (o.ws_p) ws_p = new T(*o.ws_p); }
+  ~optional() { reset(); }
+  optional& operator=(const optional& o) { T* ws_new = nullptr; if (o.ws_p) ws_new = new T(*o.ws_p); reset(); ws_p = ws_new; return *this; }
+  T& operator*() const { return *ws_p; }
+  T* operator->() const { return ws_p; }
+  T& value() const { if (!ws_p) throw bad_optional_access(); return *ws_p; }
+  template <class U> T value_or(const U& v) const { if (ws_p) return *ws_p; return v; }
+  bool has_value() const { return ws_p != nullptr; }
+  explicit operator bool() const { return ws_p != nullptr; }
+  void reset() { T* ws_old = ws_p; ws_p = nullptr; if (ws_old) delete ws_old; }
+  template <class... A> T& emplace(A&&... a) { reset(); ws_p = new T(forward<A>(a)...); return *ws_p; }
+  bool operator==(nullopt_t) const { return ws_p == nullptr; }
+  bool operator!=(nullopt_t) const { return ws_p != nullptr; }
+};
+template <class T> optional<T> make_optional(const T& v) { return optional<T>(v); }
+
+template <> struct tuple<> {};
+template <class H, class... R> struct tuple<H, R...> {
+  H ws_h; tuple<R...> ws_t;
+  WS_HD tuple() {}
+  template <class A, class... B, class = enable_if_t<sizeof...(B) == sizeof...(R)>> WS_HD tuple(A&& a, B&&... b) : ws_h(forward<A>(a)), ws_t(forward<B>(b)...) {}
+  template <class A, class... B> WS_HD tuple(const tuple<A, B...>& o) : ws_h(o.ws_h), ws_t(o.ws_t) {}
+  template <class A, class... B> WS_HD tuple& operator=(const tuple<A, B...>& o) { ws_h = o.ws_h; ws_t = o.ws_t; return *this; }
+};
+template <unsigned long I> struct ws_at {
+  template <class H, class... R> static WS_HD typename ws_nth<I, H, R...>::type& of(tuple<H, R...>& t) { return ws_at<I - 1>::of(t.ws_t); }
+};
+template <> struct ws_at<0> { template <class H, class... R> static WS_HD H& of(tuple<H, R...>& t) { return t.ws_h; } };
+template <class... T> WS_HD tuple<decay_t<T>...> make_tuple(const T&... t) { return tuple<decay_t<T>...>(t...); }
+template <class... T> WS_HD tuple<T&...> tie(T&... t) { return tuple<T&...>(t...); }
+template <unsigned long I, class... T> WS_HD typename ws_nth<I, T...>::type& get(tuple<T...>& t) { return ws_at<I>::of(t); }
+template <unsigned long I, class... T> WS_HD const typename ws_nth<I, T...>::type& get(const tuple<T...>& t) { return ws_at<I>::of(const_cast<tuple<T...>&>(t)); }
+template <unsigned long I, class... T> WS_HD typename ws_nth<I, T...>::type&& get(tuple<T...>&& t) { return static_cast<typename ws_nth<I, T...>::type&&>(ws_at<I>::of(t)); }
