@@ -155,7 +155,7 @@ def test_whatever_an_analysis_sees_makes_it_anew(config, analysed, change):
     [
         {"gpu": "h200"},
         {"definitions": ("N=1",)},
-        {"overrides": ("k=3",)},
+        {"overrides": ("n=3",)},
         {"launches": ("scale=1:32",)},
         {"language_standard": "c++14"},
         {"model": "wavelet"},
