@@ -71,3 +71,24 @@ def test_quick_conversions_are_no_special_functions():
         pipes.append(instructions_by_pipe(work.instructions, work.counts))
     assert [one.special for one in pipes] == [2, 1, 0]
     assert [one.integer - pipes[0].integer for one in pipes] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("expression", "trips"),
+    [
+        ("__float2int_rn(x)", 4),
+        ("__float2int_ru(x)", 5),
+        ("__float2int_rd(x)", 4),
+        ("__float2int_rz(x)", 4),
+        ("__double2int_rn(x + 1.0)", 6),
+        ("__double2uint_ru(x)", 5),
+        ("__float2int_rd(-x) + 8", 3),
+        ("__float2int_rz(-x) + 8", 4),
+    ],
+)
+def test_conversions_of_known_numbers_round_as_their_names_say(expression: str, trips: int):
+    text = (
+        f"__global__ void k(int *o, float x) {{ int n = {expression}; for (int i = 0; i < n; ++i) o[i] = i; }}\n"
+        "int main() { k<<<1, 32>>>(0, 4.5f); }\n"
+    )
+    assert [loop.trip_count for loop in count(launch_of(text)).loops] == [trips]

@@ -30,6 +30,8 @@ __device__ void put_in(int (&a)[2], int n) { a[1] = n; }
 __device__ int second(const int* a) { return a[1]; }
 __device__ void put_behind(int* a, int n) { ++a; a[0] = n; }
 __device__ void swapped(int*& a, int*& b) { int* c = a; a = b; b = c; }
+__device__ void point(int** p, int* q) { *p = q; }
+__device__ void set_other(int* p, int* q, int n) { p = q; *p = n; }
 __device__ void exchange(int& a, int& b) { int c = a; a = b; b = c; }
 __device__ int* same(int* p) { return p; }
 __device__ P more(P s) { s.x += 1; return s; }
@@ -66,6 +68,17 @@ BODIES: dict[str, tuple[str, float | None]] = {
     "atomic_on_register": ("int v = 3; atomicAdd(&v, n);", None),
     "opaque_reference": ("int v = 3; opaque(v);", None),
     "pointer": ("int v = 3; int* p = &v; *p = n;", N),
+    "pointer_that_changes": (
+        "int w = 3, v = 4; int* p = &w; for (int j = 0; j < 1; ++j) p = &v; *p = n;",
+        None,
+    ),
+    "pointer_chosen_later": ("int w = 3, v = 4; int* p = &w; p = t < 0 ? &w : &v; *p = n;", None),
+    "pointer_set_by_call": ("int w = 3, v = 4; int* p = &w; point(&p, &v); *p = n;", None),
+    "pointer_set_by_lambda": ("int w = 3, v = 4; int* p = &w; auto f = [&] { p = &v; }; f(); *p = n;", None),
+    "pointer_with_two_names": ("int w = 3, v = 4; int* p = &w; int*& q = p; q = &v; *p = n;", None),
+    "pointer_to_pointer": ("int v = 4; int* p = &v; int** q = &p; **q = n;", None),
+    "pointers_that_swap": ("int w = 3, v = 4; int *p = &w, *q = &v; swapped(p, q); *p = n;", None),
+    "pointer_parameter_that_changes": ("int w[1] = {3}; int v = 4; set_other(&v, w, n);", None),
     "pointer_parameter": ("int v = 3; set(&v, n);", N),
     "exchanged": ("int v = 3, w = n; exchange(v, w);", N),
     "record_by_pointer": ("P s = {3, 4}; P* p = &s; p->x = n; int v = s.x;", N),

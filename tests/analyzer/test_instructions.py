@@ -2,6 +2,7 @@
 
 import pytest
 
+from wattslice import analyze_text
 from wattslice.counting.count import count
 from wattslice.counting.profile import total_counts
 from wattslice.frontend.cuda.read import read_cuda
@@ -1085,3 +1086,16 @@ def test_whether_a_power_of_two_divides_a_number_asks_for_its_bits_alone(body, l
     mix = mix_of(body)
     assert mix.number(K.LOP) == lops
     assert (mix.number(K.SHF) + mix.number(K.ISETP) > 0) == (others > 0)
+
+
+def test_a_value_that_a_loop_computes_from_itself_by_bits_ends():
+    """What LOP3 takes in was looked for without end."""
+    text = (
+        "__global__ void k(unsigned *o, unsigned *p) { unsigned a = 0;\n"
+        "  for (int k = 0; k < 2; k++) { *p = *p ^ (*p << 4); a += *p; }\n"
+        "  o[threadIdx.x] = a; }\n"
+        "int main() { k<<<1, 32>>>(0, 0); }\n"
+    )
+    (kernel,) = analyze_text(text, gpu="a100").kernels
+    assert kernel.work is not None
+    assert kernel.work.counts_per_thread.global_load == 6

@@ -266,3 +266,36 @@ def test_a_host_variable_that_is_also_a_size_is_no_0():
     assert all_.work is not None
     assert all_.work.counts_per_thread.global_store == 1
     assert any("n assumed 16384" in told.message for told in all_.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "trips"),
+    [
+        ("for (int i = first; i < n; i *= 2) x[i] = 1;", 1),  # 1024 for both
+        ("for (int i = first; i < n; i <<= 1) x[i] = 1;", 1),
+        ("for (int i = first; i > 0; i >>= 1) x[i] = n;", 11),
+        ("for (int i = 1; i < n; i += first) x[i] = 1;", 1),
+        ("for (int i = first + threadIdx.x * first; i < n; i += 32) x[i] = 1;", None),
+        ("for (int i = first; i < n; ++i) x[i] = 1;", 1024),
+        ("for (int i = first + threadIdx.x; i < n; i += 32) x[i] = 1;", 32),
+    ],
+)
+def test_what_is_scaled_or_stepped_by_does_not_begin_with_0(kernel: str, trips: int | None):
+    text = (
+        f"__global__ void k(float *x, int first, int n) {{ {kernel} }}\nvoid f(float *x, int a, int b) {{\n"
+    )
+    (found,) = analyze_text(text + "k<<<1, 32>>>(x, a, b); }\n", gpu="v100").kernels
+    assumed = {told.message.split()[-3]: int(told.message.split()[-1]) for told in found.assumptions}
+    assert (assumed["first"] == 0) == (trips in (1024, 32))
+
+
+def test_a_name_of_two_functions_has_a_value_in_each():
+    text = """
+    __global__ void big(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = 1; }
+    __global__ void small(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
+    void f(float *x, int n) { big<<<10000, 256>>>(x, n); }
+    void g(float *x, int n) { small<<<1, 64>>>(x, n); }
+    """
+    big, small = analyze_text(text, gpu="v100").kernels
+    assert [told.message for told in big.assumptions] == ["value of parameter 'n' unknown: n assumed 2560000"]
+    assert [told.message for told in small.assumptions] == ["value of parameter 'n' unknown: n assumed 64"]

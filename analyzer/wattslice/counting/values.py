@@ -559,6 +559,7 @@ def _truncated(value: Lanes, type_: ir.Type) -> Lanes | None:
 _REAL: dict[ir.Semantics, Callable[..., Any]] = {
     ir.Semantics.CEIL: np.ceil,
     ir.Semantics.FLOOR: np.floor,
+    ir.Semantics.RINT: np.rint,
     ir.Semantics.SQRT: np.sqrt,
     ir.Semantics.POW: np.power,
     ir.Semantics.LOG2: np.log2,

@@ -303,11 +303,12 @@ _ROWS = (
 
 _FAMILIES = (
     (r"__v\w+[24]|__funnelshift_\w+|__vi\w+", Row("", Cost.INT)),
-    (r"__[fd]?maf?(_ieee)?_r[nzud]", Row("", Cost.TWICE, _S.FMA)),
+    (r"__[fd]?maf?(_ieee)?_rn", Row("", Cost.TWICE, _S.FMA)),
+    (r"__[fd]?maf?(_ieee)?_r[zud]", Row("", Cost.TWICE)),
     (r"__[fd]r?sqrtf?_r[nzud]", Row("", Cost.SPECIAL)),
-    (r"__[fd]addf?_r[nzud]", Row("", Cost.OF_TYPE, _S.ADD)),
-    (r"__[fd]mulf?_r[nzud]", Row("", Cost.OF_TYPE, _S.MUL)),
-    (r"__[fd](sub|div|rcp)f?_r[nzud]", Row("", Cost.OF_TYPE)),
+    (r"__[fd]addf?_rn", Row("", Cost.OF_TYPE, _S.ADD)),
+    (r"__[fd]mulf?_rn", Row("", Cost.OF_TYPE, _S.MUL)),
+    (r"__[fd](add|mul|sub|div|rcp)f?_r[nzud]", Row("", Cost.OF_TYPE)),
     (r"__exp", Row("", Cost.SPECIAL, _S.EXP)),
     (r"__log", Row("", Cost.SPECIAL, _S.LOG)),
     (r"__log2", Row("", Cost.SPECIAL, _S.LOG2)),

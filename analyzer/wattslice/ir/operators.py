@@ -121,6 +121,7 @@ class Semantics(IdentityEnum):
     BREV = "brev"
     CEIL = "ceil"
     FLOOR = "floor"
+    RINT = "rint"  # to the nearest whole number, of two the even one
     SQRT = "sqrt"
     POW = "pow"
     LOG2 = "log2"

@@ -17,21 +17,23 @@ from wattslice.launches.memory import Pointer, Unknown, Value, convert
 from wattslice.launches.sizes import agreeing_sizes, heaviest_steps
 
 _Reached = tuple[ir.LaunchCall, tuple[ir.Call, ...]]
+_Known = tuple[str, str]
+"""A variable without a value: its name, and the reason, which says of which function it is."""
 
 
 def agreed_sizes(instances: Iterable[LaunchInstance], kernels: Iterable[ir.Kernel]) -> dict[str, int]:
     """Values for host variables that have none, from the launches of known geometry that they are passed to.
 
     The least of all bounds checks, for each is the most that its launch covers; else the largest that a
-    launch walks through.
+    launch walks through. None for a name that different functions have, as their `n`, where it does not
+    agree: each of their launches then has its own.
     """
     by_name = _by_name(kernels)
-    checked: dict[str, int] = {}
-    walked: dict[str, int] = {}
-    begun: dict[str, int] = {}
+    checked: dict[_Known, int] = {}
+    walked: dict[_Known, int] = {}
     for instance in _one_of_each(instances):
         kernel = by_name.get(kernel_key(instance))
-        passed = dict[ir.Variable, str]() if kernel is None else _passed(instance, kernel)
+        passed = dict[ir.Variable, _Known]() if kernel is None else _passed(instance, kernel)
         grid, block = geometry_of(instance).grid, geometry_of(instance).block
         if kernel is None or not passed or grid is None or block is None:
             continue
@@ -41,13 +43,14 @@ def agreed_sizes(instances: Iterable[LaunchInstance], kernels: Iterable[ir.Kerne
         )
         for parameter, size in agreeing_sizes(kernel, grid, block, arguments, extents).items():
             name = passed.get(parameter)
-            if name is not None and size.value == 0:
-                begun[name] = 0
-            elif name is not None and size.is_check:
+            if name is not None and size.is_check and size.value:
                 checked[name] = min(size.value, checked.get(name, size.value))
-            elif name is not None:
+            elif name is not None and size.value:
                 walked[name] = max(size.value, walked.get(name, size.value))
-    return {**begun, **walked, **checked}
+    values: dict[str, set[int]] = {}
+    for (name, _), value in {**walked, **checked}.items():
+        values.setdefault(name, set()).add(value)
+    return {name: next(iter(found)) for name, found in values.items() if len(found) == 1}
 
 
 def steps_of(instance: LaunchInstance, kernels: Iterable[ir.Kernel]) -> float:
@@ -117,13 +120,16 @@ def _one_of_each(instances: Iterable[LaunchInstance]) -> Iterable[LaunchInstance
     return visits.values()
 
 
-def _passed(instance: LaunchInstance, kernel: ir.Kernel) -> dict[ir.Variable, str]:
-    """For parameters that a variable without a value is passed to, as it is: the name that settles it."""
-    found: dict[ir.Variable, str] = {}
+def _passed(instance: LaunchInstance, kernel: ir.Kernel) -> dict[ir.Variable, _Known]:
+    """For parameters that a variable without a value is passed to, as it is: the name that settles it, and
+    why it has none.
+    """
+    found: dict[ir.Variable, _Known] = {}
     for parameter, node, value in zip(
         kernel.parameters, instance.node.arguments, instance.arguments, strict=False
     ):
-        name = value.variable if isinstance(value, Unknown) else None
-        if name is not None and ir.read_variable(ir.strip_casts(node)) is not None:
-            found[parameter] = name
+        if not isinstance(value, Unknown) or value.variable is None:
+            continue
+        if ir.read_variable(ir.strip_casts(node)) is not None:
+            found[parameter] = value.variable, value.reason
     return found

@@ -17,7 +17,7 @@ from itertools import product
 from msgspec import Struct
 
 from wattslice import ir
-from wattslice.ir.accesses import is_written_alike
+from wattslice.ir.accesses import is_written_alike, register_assignments
 from wattslice.ir.c_arithmetic import fold
 from wattslice.launches.launch import ASSUMED_SIZE, MAX_GRID, Dim3, KernelLaunch
 
@@ -220,8 +220,8 @@ class _Reader:
         if not (sizes := self._sizes_in(size)):
             return
         if ir.read_variable(ir.strip_casts(index)) not in self._unknown:
-            begun = dict.fromkeys(self._added(index), AgreeingSize(0, is_check))
-            self.begun |= {start: none for start, none in begun.items() if start not in sizes}
+            begun = set(self._added(index)) - sizes - self._factors
+            self.begun |= dict.fromkeys(begun, AgreeingSize(0, is_check))
         if not (axes := self._axes_of(index)):
             return
         last = self._evaluate(index)
@@ -258,6 +258,23 @@ class _Reader:
                         found.add(variable)
                     elif variable in self._given:
                         waiting.append(self._given[variable])
+        return found
+
+    @cached_property
+    def _factors(self) -> set[ir.Variable | None]:
+        """What is multiplied, shifted or stepped by, and what a loop begins with that does so itself."""
+        found: set[ir.Variable | None] = set()
+        for node in ir.expressions_below(self._kernel.body):
+            parts: tuple[ir.Expr, ...] = ()
+            if isinstance(node, ir.Binary) and node.op in _SCALES:
+                parts = node.left, node.right
+            elif isinstance(node, ir.Assign) and node.op is not None:
+                parts = (node.value,)
+            found.update(ir.read_variable(ir.strip_casts(part)) for part in parts)
+        for loop in ir.walk_statements(self._kernel.body):
+            if isinstance(loop, ir.Loop) and loop.step is not None and _scales(loop.step):
+                given = (value for stmt in loop.init for _, value in register_assignments(stmt))
+                found.update(ir.read_variable(ir.strip_casts(value)) for value in given)
         return found
 
     def _added(self, index: ir.Expr) -> Iterator[ir.Variable]:
@@ -452,6 +469,15 @@ class _StepReader(_Reader):
 def _is_decision(expr: ir.Expr) -> bool:
     expr = ir.strip_casts(expr)
     return isinstance(expr, ir.Logical) or (isinstance(expr, ir.Binary) and expr.op in ir.COMPARISONS)
+
+
+_SCALES = frozenset({ir.BinaryOp.MUL, ir.BinaryOp.DIV, ir.BinaryOp.MOD, ir.BinaryOp.SHL, ir.BinaryOp.SHR})
+
+
+def _scales(step: ir.Expr) -> bool:
+    """Whether a step of a loop multiplies, divides or shifts its counter."""
+    parts = ir.walk_expressions(step)
+    return any(isinstance(part, ir.Assign | ir.Binary) and part.op in _SCALES for part in parts)
 
 
 def _compared(node: ir.Binary) -> list[tuple[ir.Expr, ir.Expr, int]]:

@@ -636,18 +636,20 @@ def within_lop3(needed: Iterable[Value], uses: Mapping[Value, int]) -> set[Value
 
 
 def _inputs_first(logic: list[Value]) -> list[Value]:
-    """`logic` with each value behind those that it is computed from."""
-    found: dict[Value, None] = {}
+    """`logic` with each value behind those that it is computed from; a loop may compute one from itself."""
+    found: list[Value] = []
+    seen = set[Value]()
     for top in logic:
         stack = [(top, False)]
         while stack:
             value, are_inputs_there = stack.pop()
             if are_inputs_there:
-                found[value] = None
-            elif value not in found:
+                found.append(value)
+            elif value not in seen:
+                seen.add(value)
                 stack.append((value, True))
                 stack += [(part, False) for part in value.inputs if part.shape is Shape.LOGIC]
-    return list(found)
+    return found
 
 
 def _cuts(value: Value, cuts: Mapping[Value, tuple[_Cut, ...]]) -> tuple[_Cut, ...]:

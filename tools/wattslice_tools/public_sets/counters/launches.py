@@ -21,7 +21,7 @@ from wattslice.launches.resolver import resolve_launches
 from wattslice.workload.instructions import InstructionKind
 from wattslice.workload.instructions.statements import RequestCount
 from wattslice.workload.launch_work import LaunchWork, launch_work, residency
-from wattslice.workload.traffic import made_accesses, request_sectors
+from wattslice.workload.traffic import array_bytes, made_accesses, request_sectors
 from wattslice_corpora.counters import CounterRow
 from wattslice_corpora.records import BenchmarkRecipe, LaunchRecipe, Recipes, RecordError
 from wattslice_models.gpu import Gpu
@@ -57,10 +57,12 @@ class CountedLaunch(Struct, frozen=True):
 
     def sectors(self, *, stores: bool) -> float:
         """32-byte sectors that the requests of global loads, or of stores, touch; atomics are neither."""
-        return sum(
-            self.warps * made.per_warp * request_sectors(access, self.profile.sites[access.site], made)
-            for access, made in self._made(MemorySpace.GLOBAL, stores=stores)
-        )
+        found = 0.0
+        for access, made in self._made(MemorySpace.GLOBAL, stores=stores):
+            statistics = self.profile.sites[access.site]
+            led_into = array_bytes(self.launch, access, statistics)
+            found += self.warps * made.per_warp * request_sectors(access, statistics, made, led_into)
+        return found
 
     def shared_passes(self, *, stores: bool) -> float:
         """Passes through shared memory of loads, or of stores, atomics as neither."""

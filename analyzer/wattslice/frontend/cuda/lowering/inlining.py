@@ -150,13 +150,15 @@ def inline(
                 if parameter.type.kind is not TypeKind.RECORD:
                     continue
         value = body.expr(argument)
-        address = body.register_addresses.get(id(value))
-        if address is not None and parameter.type.kind is TypeKind.POINTER:
-            bindings[parameter.key] = PointsTo(address[1])
-            continue
-        if is_fixed(value) and not body.is_host and parameter.key not in changed_in(body.unit, info.body):
-            bindings[parameter.key] = PointsTo(dereference(body, value, value.type.element or value.type))
-            continue
+        points = decayed(parameter.type).kind is TypeKind.POINTER
+        if points and parameter.key not in changed_in(body.unit, info.body):
+            address = body.register_addresses.get(id(value))
+            if address is not None:
+                bindings[parameter.key] = PointsTo(address[1])
+                continue
+            if is_fixed(value) and not body.is_host:
+                bindings[parameter.key] = PointsTo(dereference(body, value, value.type.element or value.type))
+                continue
         type_ = decayed(parameter.type)
         if type_.kind is TypeKind.UNKNOWN or type_.name == "dependent":
             type_ = value.type

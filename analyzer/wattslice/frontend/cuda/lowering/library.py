@@ -50,6 +50,7 @@ _PAIR = regex(r"__(halves|floats)2\w+2(_rn)?$|__hiloint2double$")
 _ROUNDED = regex(
     r"__(?:float|double|half)2u?(?:int|ll|short|char)_r[nud]$|__\w+2(?:float|half|double)_r[nzud]$"
 )
+_ROUNDINGS = {"n": Semantics.RINT, "u": Semantics.CEIL, "d": Semantics.FLOOR}
 # The runtime called from a kernel (streams, graphs): beside the kernel's own work like printf, but told.
 _DEVICE_RUNTIME = regex(r"cuda[A-Z]\w+$")
 
@@ -100,7 +101,8 @@ def library_call(body: Body, node: Node, name: str, arguments: list[Node], span:
     if rule.semantics is Semantics.IDENTITY and len(values) == 1 and not rule.fixed:
         value = values[0]
         if _ROUNDED.match(name) and not (type_.is_float and name.endswith("_rn")):  # no cast rounds like that
-            value = Intrinsic(name, values, (), Semantics.IDENTITY, False, value.type, span)
+            rounded = Semantics.IDENTITY if type_.is_float else _ROUNDINGS[name[-1]]
+            value = Intrinsic(name, values, (), rounded, False, value.type, span)
         return _free_conversion(body, value, type_, span)
     kept = tuple(value for i, value in enumerate(values) if i not in rule.outputs)
     operations = operations_of(rule, type_, tuple(value.type for value in kept))

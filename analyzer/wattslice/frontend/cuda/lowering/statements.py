@@ -973,10 +973,10 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         body.names[key] = variable
     if value is not None:
         address = body.register_addresses.get(id(value))
-        if type_.kind is TypeKind.POINTER and not body.is_host:
+        if type_.kind is TypeKind.POINTER and not body.is_host and not is_static and _stays(body, node):
             if address is not None:
                 body.names[key] = PointsTo(address[1])
-            elif is_fixed(value) and not is_static and _stays(body, node):
+            elif is_fixed(value):
                 body.names[key] = PointsTo(dereference(body, value, type_.element or type_))
         note_pointer(body, variable, (), value)
     if is_object and (body.is_host or type_.kind is TypeKind.RECORD):
