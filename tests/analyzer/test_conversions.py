@@ -88,7 +88,8 @@ def test_quick_conversions_are_no_special_functions():
 )
 def test_conversions_of_known_numbers_round_as_their_names_say(expression: str, trips: int):
     text = (
-        f"__global__ void k(int *o, float x) {{ int n = {expression}; for (int i = 0; i < n; ++i) o[i] = i; }}\n"
+        f"__global__ void k(int *o, float x) {{ int n = {expression};\n"
+        "for (int i = 0; i < n; ++i) o[i] = i; }\n"
         "int main() { k<<<1, 32>>>(0, 4.5f); }\n"
     )
     assert [loop.trip_count for loop in count(launch_of(text)).loops] == [trips]

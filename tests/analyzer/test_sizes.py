@@ -291,7 +291,7 @@ def test_what_is_scaled_or_stepped_by_does_not_begin_with_0(kernel: str, trips: 
 
 def test_a_name_of_two_functions_has_a_value_in_each():
     text = """
-    __global__ void big(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = 1; }
+    __global__ void big(float *x, int n) { int i = blockIdx.x * 256 + threadIdx.x; if (i < n) x[i] = 1; }
     __global__ void small(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
     void f(float *x, int n) { big<<<10000, 256>>>(x, n); }
     void g(float *x, int n) { small<<<1, 64>>>(x, n); }
