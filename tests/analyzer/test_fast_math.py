@@ -112,6 +112,30 @@ SOURCE = "__global__ void k(float *x) { x[threadIdx.x] = 1; }\nint main() { k<<<
         ),
         (
             "CMakeLists.txt",
+            "add_executable(k k.cu)\n"
+            'target_compile_options(k PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-G --use_fast_math>")\n',
+            "CMakeLists.txt",
+        ),
+        (
+            "CMakeLists.txt",
+            "add_executable(k k.cu)\n"
+            'target_compile_options(k PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-O3;--use_fast_math>")\n',
+            "CMakeLists.txt",
+        ),
+        (
+            "CMakeLists.txt",
+            "add_executable(k k.cu)\nadd_executable(o o.cu)\n"
+            "set_target_properties(k PROPERTIES CXX_STANDARD 17 COMPILE_OPTIONS --use_fast_math)\n",
+            "CMakeLists.txt",
+        ),
+        (
+            "CMakeLists.txt",
+            "add_executable(k k.cu)\nadd_executable(o o.cu)\n"
+            "set_target_properties(o PROPERTIES COMPILE_OPTIONS --use_fast_math)\n",
+            "",
+        ),
+        (
+            "CMakeLists.txt",
             "add_executable(k k.cu)\ntarget_compile_options(k PRIVATE $<$<CONFIG:Debug>:--use_fast_math>)\n",
             "",
         ),

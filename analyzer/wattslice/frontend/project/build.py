@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -270,13 +270,19 @@ def _command(cmake: Cmake, name: str, words: list[str], line: Line, *, is_certai
         case "add_definitions" | "add_compile_definitions" if is_certain:
             cmake.flags += (CmakeFlag(None, _flag(word)) for word in words)
         case "add_compile_options" if is_certain:
-            cmake.flags += (CmakeFlag(None, _of_cuda(word)) for word in words)
+            cmake.flags += (CmakeFlag(None, word) for word in _of_cuda(words))
         case "include_directories" if is_certain:
             cmake.flags += (CmakeFlag(None, f"-I{word}") for word in words if word not in _KEYWORDS)
         case "target_compile_definitions" if is_certain:
             cmake.flags += _of_target(words, _flag)
         case "target_compile_options" if is_certain:
-            cmake.flags += (f for f in _of_target(words, _of_cuda) if f.word.startswith(("-D", *FAST_MATH)))
+            flags = _of_target([first, *_of_cuda(words[1:])])
+            cmake.flags += (flag for flag in flags if flag.word.startswith(("-D", *FAST_MATH)))
+        case "set_target_properties" if is_certain and "PROPERTIES" in words:
+            at = words.index("PROPERTIES")
+            pairs = zip(words[at + 1 :: 2], words[at + 2 :: 2], strict=False)
+            given = [*_of_cuda(value for key, value in pairs if key in ("COMPILE_OPTIONS", "COMPILE_FLAGS"))]
+            cmake.flags += (CmakeFlag(target, word) for target in words[:at] for word in given)
         case "target_include_directories" if is_certain:
             cmake.flags += _of_target(words, "-I{}".format)
         case "target_link_libraries" if is_certain:
@@ -313,9 +319,10 @@ def _first_of(words: list[str]) -> str:
     return values[0] if values and "LISTS" not in values else UNTOLD
 
 
-def _of_cuda(word: str) -> str:
-    """A flag without the condition that it is one for CUDA."""
-    return _FOR_CUDA.sub(r"\1", word)
+def _of_cuda(words: Iterable[str]) -> Iterator[str]:
+    """Flags without the condition that they are for CUDA, those of a list or a `SHELL:` text one by one."""
+    for word in words:
+        yield from _FOR_CUDA.sub(r"\1", word).replace("SHELL:", "").replace(";", " ").split()
 
 
 def _flag(word: str) -> str:
