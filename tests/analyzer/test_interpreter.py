@@ -116,6 +116,7 @@ def test_fma_of_doubles_rounds_once(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("int a = 1, b = 2, *p = &a; int *&r = p; r = &b; *p = t; out[t] = b + 100 * a;", T + 100),
         ("int s = 0; for (int i = 0; i < t; ++i) { if (i == 3) continue; if (i > 9) break; s += i; } out[t] = s;",
          [sum(i for i in range(min(t, 10)) if i != 3) for t in T]),
         ("int i = 0; do { i += 2; } while (i < t); out[t] = i;", np.maximum(2, (T + 1) // 2 * 2)),
