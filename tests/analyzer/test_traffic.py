@@ -164,6 +164,74 @@ def test_what_all_warps_of_a_block_read_is_fetched_once_per_block(tmp_path):
     assert moved.dram_bytes == pytest.approx(1024 * 4 / 256 + 4)
 
 
+@pytest.mark.parametrize(
+    ("row", "bytes_"),
+    [
+        # the one row of the block, and that of each of its 8 warps
+        ("idx[blockIdx.x]", 0.5),
+        ("idx[warp]", 4.0),
+        ("idx[warp / 2]", 2.0),
+        ("idx[warp] / 3", 4.0),
+        ("(idx[blockIdx.x] + warp) / 3", 4.0),
+        ("(idx[warp] & 7)", 4.0),
+        ("min(idx[warp], 9)", 4.0),
+        ("(idx[warp] % 9)", 4.0),
+        ("idx[idx[warp]]", 4.0),
+        ("idx[idx[blockIdx.x]]", 0.5),
+        ("(idx[blockIdx.x] > 0 ? idx[warp] : idx[warp + 1])", 4.0),
+        ("__shfl_sync(~0u, idx[i], 0)", 4.0),
+        ("__shfl_sync(~0u, idx[blockIdx.x], 0)", 0.5),
+        ("__ballot_sync(~0u, idx[i] > 0)", 4.0),
+        ("__any_sync(~0u, idx[i] > 0)", 4.0),
+        ("__syncthreads_count(idx[i] > 0)", 0.5),
+        ("of_block", 0.5),
+        ("of_warps[threadIdx.x / 32]", 4.0),
+    ],
+)
+def test_each_warp_fetches_the_row_that_data_choose_for_it(tmp_path, row, bytes_):
+    source = f"""__global__ void k(float *o, const float *t, const int *idx) {{
+      {INDEX} int warp = i / 32;
+      __shared__ int of_block, of_warps[8];
+      if (threadIdx.x == 0) of_block = idx[blockIdx.x];
+      if (i % 32 == 0) of_warps[threadIdx.x / 32] = idx[warp];
+      __syncthreads();
+      o[i] = t[{row} * 32 + i % 32];
+    }}"""
+    assert bytes_of_t(tmp_path, source)[1] == pytest.approx(bytes_)
+
+
+def bytes_of_t(tmp_path, source):
+    """Bytes per thread of the accesses to `t`, at L1 and at L2."""
+    launch, profile = counted(tmp_path, source, "k=1000:256")
+    moved = traffic(launch, profile, lower_instructions(launch.kernel, profile).requests)
+    own = [one for one in moved.by_access if one.access.root is not None and one.access.root.name == "t"]
+    return math.fsum(one.l1_bytes for one in own), math.fsum(one.l2_bytes for one in own)
+
+
+@pytest.mark.parametrize(
+    ("index", "bytes_"),
+    [("idx[warp * 16 + e] * 32 + i % 32", 64), ("idx[warp * 16 + e]", 16), ("idx[e] * 32 + i % 32", 8)],
+)
+def test_each_warp_fetches_the_rows_that_a_loop_goes_through(tmp_path, index, bytes_):
+    source = f"""__global__ void k(float *o, const float *t, const int *idx) {{
+      {INDEX} int warp = i / 32; float sum = 0;
+      for (int e = 0; e < 16; ++e) sum += t[{index}];
+      o[i] = sum;
+    }}"""
+    assert bytes_of_t(tmp_path, source)[1] == pytest.approx(bytes_)
+
+
+@pytest.mark.parametrize(("row", "shared"), [("warp", 1), ("blockIdx.x", 8)])
+def test_each_warp_fetches_the_rows_between_ends_that_data_give(tmp_path, row, shared):
+    source = f"""__global__ void k(float *o, const float *t, const int *ends) {{
+      {INDEX} int warp = i / 32; float sum = 0;
+      for (int e = ends[{row}]; e < ends[{row} + 1]; ++e) sum += t[e * 32 + i % 32];
+      o[i] = sum;
+    }}"""
+    l1_bytes, l2_bytes = bytes_of_t(tmp_path, source)
+    assert l2_bytes == pytest.approx(l1_bytes / shared)
+
+
 def test_gathers_are_told(tmp_path):
     source = f"__global__ void k(const int *at, const float *x, float *y) {{ {INDEX} y[i] = x[at[i]]; }}"
     moved = moved_by(*counted(tmp_path, source, "k=1000:256"))

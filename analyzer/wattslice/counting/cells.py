@@ -32,6 +32,7 @@ from wattslice.counting.values import (
     same,
     scalar,
     select,
+    which_of,
 )
 from wattslice.ir.objects import KEPT, MOST_CELLS, scalars_of, seen_as
 
@@ -209,4 +210,4 @@ def loaded(place: ir.MemoryPlace, address: Value, *, is_parameter: bool = False)
     if is_own or not is_warp_uniform(address):
         return VARYING
     is_one = place.space is not ir.MemorySpace.SHARED and is_the_same_everywhere(address)
-    return Unknown(uniform=True, everywhere=is_one)
+    return Unknown(uniform=True, everywhere=is_one, which=which_of(address))

@@ -22,6 +22,7 @@ from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask
 from wattslice.counting.state import State
 from wattslice.counting.values import (
+    UNIFORM,
     VARYING,
     Chance,
     Lanes,
@@ -39,7 +40,7 @@ from wattslice.counting.values import (
     select,
     truth,
     typically,
-    unset_member,
+    unknown_of,
 )
 from wattslice.ir.objects import part_of, pointers_in
 
@@ -175,9 +176,9 @@ class ExpressionEvaluator:
             return VARYING
         value = state.environment.get(ir.register_key(place))
         if value is not None:
-            return unset_member(value) if place in state.objects.otherwise else value
+            return unknown_of(value) if place in state.objects.otherwise else value
         if place.path and (whole := state.environment.get(place.variable)) is not None:
-            return convert(unset_member(whole), place.type)
+            return convert(unknown_of(whole), place.type)
         if place.type.kind is ir.TypeKind.RECORD or place.type.lanes > 1:
             depth = len(place.path)
             members = tuple(
@@ -555,7 +556,7 @@ class ExpressionEvaluator:
                         and inside[0] is place.variable
                         and inside[1][:depth] == place.path
                     ):
-                        self.state.assign(inside, unset_member(value), mask)
+                        self.state.assign(inside, unknown_of(value), mask)
             self.state.assign(key, value, mask)
 
     def _increment(self, expr: ir.Increment, mask: Mask) -> Value:
@@ -621,7 +622,7 @@ class ExpressionEvaluator:
             if len(inner) == 1 and not inner[0][0]:
                 return inner[0][1]
             return Record(inner) if inner else VARYING
-        return convert(unset_member(value), expr.type)
+        return convert(unknown_of(value), expr.type)
 
     def _inlined_call(self, expr: ir.InlinedCall, mask: Mask) -> Value:
         values = [self.evaluate(argument, mask) for argument in expr.arguments]
@@ -635,7 +636,7 @@ class ExpressionEvaluator:
         if self.state.boundaries is not None:
             self.state.boundaries.function(expr, values, mask.active)
         if expr.name == ir.BIT_FIELD:
-            return unset_member(values[0])
+            return unknown_of(values[0])
         is_warp = self.state.has_blocks  # else lanes are iterations of threads here and there
         found = exchanged(expr.name, values, mask, self.state.threads.block_lanes) if is_warp else None
         if found is not None:
@@ -645,9 +646,14 @@ class ExpressionEvaluator:
             return convert(of_lane, expr.type)
         if is_warp and expr.name in BALLOTS:
             return convert(self._ballot(expr, values, mask), expr.type)
-        return self._once(
-            expr, tuple(values), lambda: convert(apply(expr.semantics, values, bits, expr.name), expr.type)
-        )
+
+        def applied() -> Value:
+            found = apply(expr.semantics, values, bits, expr.name)
+            if found is UNIFORM and not expr.name.startswith("__syncthreads"):
+                found = replace(UNIFORM, which=_warps(mask))
+            return convert(found, expr.type)
+
+        return self._once(expr, tuple(values), applied)
 
     def _ballot(self, expr: ir.Intrinsic, values: list[Value], mask: Mask) -> Value:
         """The lanes that say yes in a typical warp, where data say which do, or which run."""
@@ -659,7 +665,13 @@ class ExpressionEvaluator:
             guessed = frozenset((expr.span,)) if says.typical is None else says.typical
         else:
             running = masks.where(mask, np.broadcast_to(says, mask.weights.shape))
-        return Unknown(uniform=True, delta=ballot(masks.typical(running)), typical=guessed)
+        delta = ballot(masks.typical(running))
+        return Unknown(uniform=True, delta=delta, typical=guessed, which=_warps(mask))
+
+
+def _warps(mask: Mask) -> NDArray[np.int64]:
+    """The number of each lane's warp."""
+    return np.arange(mask.active.size, dtype=np.int64) // WARP_SIZE
 
 
 def _moved(expr: ir.PointerOffset, root: ir.Root | None, offset: Scalar, index: Value | None) -> Pointer:

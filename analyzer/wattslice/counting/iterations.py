@@ -431,8 +431,9 @@ def _of_lanes(value: Value, source: NDArray[np.intp]) -> Value:
     match value:
         case np.ndarray():
             return value[source]
-        case Unknown(delta=np.ndarray() as delta):
-            return replace(value, delta=delta[source])
+        case Unknown(delta=delta):
+            delta = delta[source] if isinstance(delta, np.ndarray) else delta
+            return replace(value, delta=delta, which=None)  # of lanes that are no block
         case Pointer(offset=offset):
             return replace(value, offset=scalar(_of_lanes(offset, source)))
         case Chance(probability=np.ndarray() as probability):

@@ -52,7 +52,6 @@ from wattslice.counting.sampling import WARP_SIZE, Mask
 from wattslice.counting.state import BudgetExceededError, LoopFrame, Meeting, StandIns, State
 from wattslice.counting.trips import trip_count, value_at
 from wattslice.counting.values import (
-    UNIFORM,
     VARYING,
     Chance,
     Lanes,
@@ -67,6 +66,7 @@ from wattslice.counting.values import (
     scalar,
     select,
     truth,
+    unknown_of,
     wrap,
 )
 from wattslice.ir.loops import Bound, Exit, Induction, LoopShape, is_endless, shape_of
@@ -1068,8 +1068,8 @@ def _leaves_no_trace(expr: ir.Expr) -> bool:
 def unknown_like(value: Value) -> Value:
     """An unknown value that is as uniform as `value` was; pointers keep their object."""
     if isinstance(value, Pointer):
-        return Pointer(value.root, UNIFORM if is_warp_uniform(value.offset) else VARYING)
-    return UNIFORM if is_warp_uniform(value) else VARYING
+        return Pointer(value.root, unknown_of(value.offset))
+    return unknown_of(value)
 
 
 def _why(step: int, most: int | None) -> str:

@@ -14,7 +14,7 @@ from wattslice import ir
 from wattslice.counting.profile import Reach, ReachedObject, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE, Mask, SampledThreads, places_of_blocks
 from wattslice.counting.touched import Iteration, Touched
-from wattslice.counting.values import Pointer, Scalar, Unknown, Value, bounds_of, scalar
+from wattslice.counting.values import Pointer, Scalar, Unknown, Value, bounds_of, distinct, scalar
 
 SECTOR_BYTES = 32
 BANKS = 32
@@ -92,12 +92,20 @@ def sectors_per_request(
     return _mean(_distinct(np.sort(sectors, axis=1)).sum(axis=1), weights)
 
 
-def distinct_share(offsets: NDArray[np.int64], active: NDArray[np.bool_]) -> float:
-    """Of the sectors that the warps of one block request together, the share that is distinct, in (0, 1]."""
-    sectors = np.where(active, offsets // SECTOR_BYTES - int(offsets.min()) // SECTOR_BYTES, -1)
+def distinct_share(
+    offsets: NDArray[np.int64], active: NDArray[np.bool_], which: NDArray[np.int64] | None = None
+) -> float:
+    """Of the sectors that the warps of one block request together, the share that is distinct, in (0, 1].
+
+    `which`: as `Unknown` has it, of the unknown number that all `offsets` are relative to.
+    """
+    sectors = offsets // SECTOR_BYTES - int(offsets.min()) // SECTOR_BYTES
+    if which is not None:
+        sectors = sectors + np.searchsorted(distinct(which), which) * (int(sectors.max()) + 1)
+    sectors = np.where(active, sectors, -1)
     requested = int(_distinct(np.sort(sectors.reshape(-1, WARP_SIZE), axis=1)).sum())
-    distinct = int(_distinct(np.sort(sectors)[None, :]).sum())
-    return distinct / requested if requested else 1.0
+    together = int(_distinct(np.sort(sectors)[None, :]).sum())
+    return together / requested if requested else 1.0
 
 
 def bytes_per_row(
@@ -378,7 +386,9 @@ class SiteTally:
         self._size_bytes, self._request_bytes = max(1, type_.size_bytes), type_.request_bytes
         root, offset = (address.root, address.offset) if isinstance(address, Pointer) else (None, address)
         self._at(root).bound(scalar(offset), self._size_bytes)
+        which = None
         if isinstance(offset, Unknown) and offset.uniform:
+            which = offset.which
             # what differs from visit to visit in its stride is a multiple of something: far apart
             self._base_known &= offset.everywhere and self._stride in (0, offset.stride)
             self._stride = offset.stride
@@ -387,7 +397,7 @@ class SiteTally:
             self._miss(root, mask)
             return
         axis: _Axis = offset if isinstance(offset, int) else np.asarray(offset, np.int64)
-        self._look((axis,), axis, root, space, mask, threads, 1, self._size_bytes, iteration)
+        self._look((axis,), axis, root, space, mask, threads, 1, self._size_bytes, iteration, which)
 
     def visit_texels(
         self, texel_bytes: int, coordinates: Sequence[Value], mask: Mask, threads: SampledThreads
@@ -420,6 +430,7 @@ class SiteTally:
         unit_bytes: int,
         length: int,
         iteration: Iteration | None = None,
+        which: NDArray[np.int64] | None = None,
     ) -> None:
         """Counts a visit, and looks at its addresses unless enough were looked at already."""
         weight = max(mask.warp_mean, 1e-12)
@@ -474,10 +485,16 @@ class SiteTally:
                 lanes = np.add.reduceat(active, np.arange(0, active.size, WARP_SIZE), dtype=np.int64)
                 self._note_shared(weight, (pair, four), (float(lanes[lanes > 0].mean()), 1.0))
             self._rows += weight / ROW_BYTES
-            lanes = inner_block.stop - inner_block.start
-            self._distinct += weight * 32 / lanes * self._fresh(whole / one)
+            share = WARP_SIZE / (inner_block.stop - inner_block.start)
+            if which is not None:
+                here = which[inner_block]
+                share = distinct_share(np.zeros_like(here), active[inner_block], here)
+            self._distinct += weight * share * self._fresh(whole / one)
             return
         cost = patterns_of(threads).cost(offsets, active, self._request_bytes, space, threads, inner_block)
+        if which is not None and space is ir.MemorySpace.GLOBAL:
+            of_block = offsets[inner_block], active[inner_block], which[inner_block]
+            cost = replace(cost, distinct_share=distinct_share(*of_block))
         if self._request_bytes < self._size_bytes and space is not ir.MemorySpace.SHARED:
             whole = patterns_of(threads).cost(offsets, active, self._size_bytes, space, threads, inner_block)
             fresh = self._fresh(whole.sectors / cost.sectors)

@@ -17,7 +17,7 @@ from wattslice.counting.estimates import BlockCounts
 from wattslice.counting.profile import BlockKind, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask, Masks, SampledThreads
 from wattslice.counting.sites import SiteTally
-from wattslice.counting.values import VARYING, Lanes, Value, join, select, unset_member
+from wattslice.counting.values import VARYING, Lanes, Value, join, select, unknown_of
 from wattslice.ir.objects import objects
 from wattslice.ir.operation_counts import operations
 from wattslice.launches.launch import Assumption, KernelLaunch, trip_name
@@ -421,7 +421,7 @@ class State:
         for length in range(len(path)):
             whole = environment.get((variable, path[:length]) if length else variable)
             if whole is not None:
-                return unset_member(whole)
+                return unknown_of(whole)
         return VARYING if variable in self.launch.kernel.parameters else None
 
     def assign(self, key: ir.RegisterKey, value: Value, mask: Mask) -> None:

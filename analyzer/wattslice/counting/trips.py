@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.counting.values import (
-    UNIFORM,
     VARYING,
     Lanes,
     Number,
@@ -18,9 +17,9 @@ from wattslice.counting.values import (
     binary,
     convert,
     fits_int64,
-    is_warp_uniform,
     scalar,
     select,
+    unknown_of,
 )
 from wattslice.ir.c_arithmetic import COMPARE, wrapped
 from wattslice.ir.loops import constant_trips, whole_limit
@@ -70,11 +69,7 @@ def _real_at(
         if steps is not None:
             return float(steps[-1])
     if last > MAX_GEOMETRIC_TRIPS:
-        return (
-            UNIFORM
-            if is_warp_uniform(start) and is_warp_uniform(amount) and isinstance(iteration, int)
-            else VARYING
-        )
+        return unknown_of(start, amount) if isinstance(iteration, int) else VARYING
     value = start
     for k in range(last):
         stepped = scalar(binary(op, value, amount, type_))

@@ -38,7 +38,8 @@ class Unknown(Struct, frozen=True, eq=False):
     `everywhere`: u is the same in all threads of the launch that come here for the same time; `stride`: it is
     a multiple of this. `typical`: made of the lanes that run where data say which do, and of what is known:
     u is 0 where those of `Masks.typical` run; then, where the chance that one runs was assumed. `bounds`:
-    between which numbers `u + delta` lies.
+    between which numbers `u + delta` lies. `which`: threads of a block for which this number is another may
+    have another u; None: all have the same.
     """
 
     uniform: bool
@@ -47,6 +48,7 @@ class Unknown(Struct, frozen=True, eq=False):
     stride: int = 1
     typical: frozenset[ir.Span] | None = None
     bounds: Bounds | None = None
+    which: NDArray[np.int64] | None = None
 
 
 class Pointer(Struct, frozen=True, eq=False):
@@ -130,9 +132,26 @@ def is_the_same_everywhere(value: Value) -> bool:
     return isinstance(value, int | float)
 
 
-def unset_member(whole: Value) -> Value:
-    """A member of a record of which only this is known: `whole` was assigned, whatever its members are."""
-    return UNIFORM if is_warp_uniform(whole) else VARYING
+def which_of(*values: Value) -> NDArray[np.int64] | None:
+    """A number that tells apart threads with different `values`; None where all of a block have the same."""
+    found: NDArray[np.int64] | None = None
+    for value in values:
+        number = value.offset if isinstance(value, Pointer) else value
+        parts = (number.which, number.delta) if isinstance(number, Unknown) else (number,)
+        for part in parts:
+            if isinstance(part, np.ndarray):
+                whole = part.view(np.int64) if part.dtype.itemsize == 8 else part.astype(np.int64)
+                found = whole if found is None else found * _SPREAD + whole
+    return found
+
+
+_SPREAD = 0x1E3779B97F4A7C15
+"""Multiples of it by small numbers lie far apart modulo 2**64, so that sums of them and small ones differ."""
+
+
+def unknown_of(*values: Value) -> Unknown:
+    """What is made of `values` in an unknown way: a member of a record that is known as a whole."""
+    return Unknown(uniform=True, which=which_of(*values)) if all(map(is_warp_uniform, values)) else VARYING
 
 
 def same(a: Value, b: Value) -> bool:
@@ -198,8 +217,13 @@ def join(a: Value, b: Value, *, together: bool) -> Value:
     found = VARYING
     delta_a, delta_b = (_lane_part(a), _lane_part(b)) if together else (None, None)
     if delta_a is not None and delta_b is not None and is_warp_uniform(delta_a - delta_b):
-        found = Unknown(uniform=True, delta=delta_a)
+        found = Unknown(uniform=True, delta=delta_a, which=_which_unknown(a, b))
     return _with_bounds(found, bounds.around(bounds_of(a), bounds_of(b)))
+
+
+def _which_unknown(*values: Value) -> NDArray[np.int64] | None:
+    """As `which_of`, of the unknown parts alone."""
+    return which_of(*(replace(value, delta=0) for value in values if isinstance(value, Unknown)))
 
 
 def _lane_part(value: Value) -> Number | Lanes | None:
@@ -271,7 +295,8 @@ def _unknown_binary(op: ir.BinaryOp, a: Scalar, b: Scalar) -> Scalar | Chance:
             found = _residue(delta_a + delta_b if op is ir.BinaryOp.ADD else delta_a - delta_b)
             parts = [part for part in (a, b) if isinstance(part, Unknown)]
             everywhere = all(part.everywhere for part in parts)
-            return Unknown(True, found, everywhere, math.gcd(*(part.stride for part in parts)))
+            stride = math.gcd(*(part.stride for part in parts))
+            return Unknown(True, found, everywhere, stride, which=_which_unknown(*parts))
         return VARYING
     if op is ir.BinaryOp.MUL and isinstance(b, int) and isinstance(a, Unknown) and uniform_a:
         return _multiple(a, b)
@@ -280,9 +305,9 @@ def _unknown_binary(op: ir.BinaryOp, a: Scalar, b: Scalar) -> Scalar | Chance:
     if op is ir.BinaryOp.SHL and isinstance(b, int) and 0 <= b < 63 and isinstance(a, Unknown) and uniform_a:
         return _multiple(a, 1 << b)
     if op is ir.BinaryOp.MOD and isinstance(b, int) and b and uniform_a and _spread(delta_a) < abs(b):
-        return Unknown(True, delta_a)  # which warps the end of the range parts is not known: none
-    both = uniform_a and uniform_b and is_warp_uniform(delta_a) and is_warp_uniform(delta_b)
-    return UNIFORM if both else VARYING
+        # which warps the end of the range parts is not known: none
+        return Unknown(True, delta_a, which=_which_unknown(a))
+    return unknown_of(a, b)
 
 
 def typically(
@@ -299,7 +324,9 @@ def typically(
             return None
         parts.append(part)
     found = scalar(function(*parts))
-    return found if isinstance(found, Unknown) else Unknown(uniform=True, delta=found, typical=guessed)
+    if isinstance(found, Unknown):
+        return found
+    return Unknown(uniform=True, delta=found, typical=guessed, which=_which_unknown(*values))
 
 
 def _unknown_comparison(op: ir.BinaryOp, a: Scalar, b: Scalar, *, together: bool) -> Chance:
@@ -319,7 +346,8 @@ def _unknown_comparison(op: ir.BinaryOp, a: Scalar, b: Scalar, *, together: bool
 
 def _multiple(value: Unknown, factor: int) -> Unknown:
     stride = abs(factor) * value.stride or 1
-    return Unknown(True, _residue(value.delta * _residue(factor)), value.everywhere, stride)
+    delta = _residue(value.delta * _residue(factor))
+    return Unknown(True, delta, value.everywhere, stride, which=value.which)
 
 
 def _spread(delta: Number | Lanes) -> Number:
@@ -343,7 +371,7 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> Value:
             return found
         around = bounds.of_operation(op, bounds_of(a), bounds_of(b), type_)
         if op is ir.BinaryOp.AND:  # x & 0 and the masks of power-of-two wrapping
-            return _with_bounds(UNIFORM if is_warp_uniform(a) and is_warp_uniform(b) else VARYING, around)
+            return _with_bounds(unknown_of(a, b), around)
         return _with_bounds(_unknown_binary(op, a, b), around)
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return _lanes(op, a, b, type_)
@@ -605,7 +633,7 @@ def apply(semantics: ir.Semantics, arguments: Sequence[Value], bits: int, name: 
         found = typically(of_parts, *numbers)
         if found is not None:
             return found
-        whole = UNIFORM if all(map(is_warp_uniform, numbers)) else VARYING
+        whole = unknown_of(*numbers)
         if semantics is ir.Semantics.MIN or semantics is ir.Semantics.MAX:
             least = semantics is ir.Semantics.MIN
             return _with_bounds(whole, bounds.of_extreme([*map(bounds_of, numbers)], least=least))
@@ -623,7 +651,7 @@ def _broadcast(value: Value, lane: Value, width: Value = 32) -> Value:
     """The `value` that one lane of the warp has."""
     value = scalar(value)
     if not is_warp_uniform(lane) or width != 32:
-        return unset_member(value)
+        return unknown_of(value)
     part = value.delta if isinstance(value, Unknown) and value.uniform else value
     if isinstance(part, Unknown) or not isinstance(lane, int | np.ndarray):
         return UNIFORM
