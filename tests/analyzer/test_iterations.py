@@ -391,3 +391,10 @@ def test_what_tells_threads_apart_is_looked_at_once(monkeypatch: pytest.MonkeyPa
     count(kernel(f"for (int i = 0; i < n; i++) {{{tests} }}"))
     assert seen
     assert all(rows == 1 for rows, _ in seen)
+
+
+def test_iterations_that_are_looked_at_together_use_what_each_warp_has_loaded():
+    test = "i % 1000 == 7 && (row + i / 64) / 3 > 5"
+    body = f"int row = ((int *)x)[t / 32]; for (int i = 0; i < n; i++) {{ if ({test}) s += x[i]; }}"
+    launch = kernel(body)
+    assert loads(launch, count(launch)) > 0
