@@ -131,6 +131,8 @@ ALGORITHMS = [
     ("a sum", "int a = std::accumulate(v.begin(), v.end(), 2);", 17),
     ("a product", "int a = std::accumulate(w, w + 3, 1, std::multiplies<int>());", 6),
     ("a sum of fractions", "float f[] = {1.5f, 1.5f}; int a = std::accumulate(f, f + 2, 0);", 2),
+    ("a divisor and a multiple", "long l = -12; constexpr int one = std::gcd(6, 5);"
+     "int a = std::gcd(v[0] * 3, 18) * 100 + std::lcm(l, 8u) + one + std::lcm(0, 3);", 625),
     ("filled", "std::fill(v.begin() + 1, v.end(), 7); int a = v[0] * 100 + v[1] * 10 + v[2];", 477),
     ("so many filled", "std::fill_n(w, 2, 8); int a = w[0] * 100 + w[1] * 10 + w[2];", 882),
     ("counted up", "std::iota(v.begin(), v.end(), 3); int a = v[0] * 10 + v[2];", 35),
@@ -159,6 +161,13 @@ ALGORITHMS = [
     ("so many inserted", "v.insert(v.begin(), 2, 6); int a = v[1] * 100 + v[2] * 10 + v.size();", 645),
     ("erased", "v.erase(v.begin()); int a = v[0] * 10 + v.size();", 92),
     ("a range erased", "v.erase(v.begin() + 1, v.end()); v.push_back(3); int a = v[1] * 10 + v.size();", 32),
+    ("texts appended", 'std::vector<std::string> s; std::string t = "ccc"; s.push_back("a"); s.push_back(t);'
+     "s.push_back(t.substr(1)); s.push_back(std::move(t)); int a = s.size() * 10 + s[1].size() + s[2].size();",
+     45),
+    ("texts appended in a loop", "std::vector<std::string> s; for (int i = 0; i < 300; ++i) s.push_back(\"a\");"
+     "int a = s.size();", 300),
+    ("texts appended to a member", 'struct { std::deque<std::string> d; } o; o.d.push_back("a");'
+     'o.d.push_back(std::to_string(12)); int a = o.d.size() * 10 + o.d.back().size();', 22),
     ("a text inserted", 'std::vector<std::string> s = {"a", "bb"}; s.insert(s.begin(), "ccc");'
      "int a = s[0].size() * 10 + s[2].size();", 32),
     ("exchanged", "std::vector<int> u = {5}; u.swap(v); int a = u.size() * 100 + v[0] * 10 + v.size();", 351),
@@ -216,6 +225,13 @@ def test_what_the_library_makes_of_known_elements_is_known(tmp_path, body, grid)
     text = f"{head}int main() {{ {known} {body} k<<<a, 32>>>(7); }}"
     (launch,) = launches(tmp_path, text)
     assert (launch.grid[0], launch.source) == (grid, LaunchSource.HOST_CODE)
+
+
+def test_a_divisor_is_of_the_standard_library_only_where_its_header_is_read(tmp_path) -> None:
+    own = "long gcd(long a, long b) { return a + b; }"
+    text = f"{HEAD}using namespace std;\n{own}\nint main() {{ k<<<gcd(12, 18), 32>>>(7); }}"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid[0], launch.source) == (30, LaunchSource.HOST_CODE)
 
 
 LONG = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wattslice.analysis import LaunchSource
+from wattslice.frontend.cuda.lowering.macros import Macros, tokens_of
 
 from .geometry import launches
 
@@ -129,6 +130,61 @@ def test_a_launch_that_could_not_be_read_is_a_launch(tmp_path, statement):
     (launch,) = launches(tmp_path, f"{KERNEL}int main() {{ {statement} }}")
     assert (launch.source, launch.line) == (LaunchSource.ASSUMED, 2)
     assert "no launch" not in launch.assumptions[0].message
+
+
+MACROS = {
+    "one of a call": ("#define RUN(kern, g, ...) kern<<<g, 64>>>(__VA_ARGS__)", "RUN(k, std::widest(1), 7);"),
+    "with the rest named": (
+        "#define RUN(kern, g, rest...) kern<<<(g), 64>>>(7, ##rest)", "RUN(k, std::widest(1));"),
+    "on several lines": ("#define RUN(g) \\\n  k<<<g, \\\n  64>>>(7)", "RUN(std::widest(1));"),
+    "without brackets": ("#define LAUNCH k<<<std::widest(1), 64>>>(7)", "LAUNCH;"),
+    "by way of another": (
+        "#define INNER(kern, g) kern<<<g, 64>>>(7)\n#define RUN(g) do { INNER(k, g); } while (0)",
+        "RUN(std::widest(1));"),
+    "with joined names": ("#define RUN(a, b, g) a##b<<<g, 64>>>(7)", "RUN(, k, std::widest(1));"),
+    "defined in two ways": (
+        "#ifndef OLD\n#define RUN(g) k<<<g, 64>>>(7)\n#else\n#define RUN(g) old_launch(g)\n#endif",
+        "RUN(std::widest(1));"),
+    "which names itself": ("#define k(g) k<<<g, 64>>>(7)", "k(std::widest(1));"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("macro", "statement"), [pytest.param(*MACROS[case], id=case) for case in MACROS])
+def test_a_launch_of_a_macro_that_could_not_be_read_is_a_launch(tmp_path, macro, statement):
+    (launch,) = launches(tmp_path, f"#include <numeric>\n{KERNEL}{macro}\nint main() {{\n {statement} }}")
+    assert launch.source is LaunchSource.ASSUMED
+    assert "could not be read" in launch.assumptions[0].message
+
+
+def test_a_launch_of_a_header_s_macro_that_could_not_be_read_is_one_more(tmp_path):
+    (tmp_path / "run.h").write_text("#define RUN(kern, g) kern<<<g, 64>>>(7)\n")
+    text = (
+        f'#include <numeric>\n#include "run.h"\n{KERNEL}int main() {{ RUN(k, 4); RUN(k, std::widest(1)); }}'
+    )
+    first, second = launches(tmp_path, text)
+    assert (first.grid[0], first.source, first.times) == (4, LaunchSource.HOST_CODE, 1)
+    assert (second.source, second.times) == (LaunchSource.ASSUMED, 1)
+
+
+def test_what_a_macro_writes_that_could_not_be_read_is_unknown(tmp_path):
+    macros = "#define SET n = std::widest(1)\n#define KEPT(n) std::write((n) + 1)\n"
+    body = "int n = 4, m = 64; SET; KEPT(m); k<<<n, m>>>(m);"
+    (launch,) = launches(tmp_path, f"#include <numeric>\n{KERNEL}{macros}int main() {{ {body} }}")
+    assert launch.source is LaunchSource.ASSUMED
+    assert (launch.block[0], launch.arguments) == (64, (64,))
+
+
+def test_what_a_macro_with_two_definitions_may_write_is_unknown(tmp_path):
+    macros = "#ifdef OLD\n#define USE(n) std::write(&n)\n#else\n#define USE(n) std::write(n + 1)\n#endif\n"
+    body = "int m = 64; USE(m); k<<<4, m>>>(m);"
+    (launch,) = launches(tmp_path, f"#include <numeric>\n{KERNEL}{macros}int main() {{ {body} }}")
+    assert launch.source is LaunchSource.ASSUMED
+
+
+def test_macros_that_multiply_end():
+    lines = "\n".join(f"#define A{n}(x) A{n + 1}(x) A{n + 1}(x)" for n in range(200))
+    macros = Macros([lines.encode()])
+    assert 200 < len(macros.expanded(tokens_of("A0(1)"))) < 1 << 16
 
 
 def test_launches_in_arms_of_a_rejected_condition_are_read(tmp_path):

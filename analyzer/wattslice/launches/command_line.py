@@ -898,6 +898,8 @@ _OF_OBJECTS = frozenset({"operator==", "operator!=", "operator=", "compare", "le
                          "push_back", "pop_back", "clear", "operator[]", "at", "front", "back", "operator<",
                          "operator>", "find_first_of", "find_last_of", *_CHANGED_INSIDE})  # fmt: skip
 """Functions that other containers have as well."""
+_OF_TWO = frozenset({"operator==", "operator!=", "operator<", "operator>", "operator+"})
+"""Those of them whose text may be the second operand alone."""
 READS_ARGV = frozenset(_SAMPLES)
 """Functions that are known here although a header of the program has their text."""
 
@@ -913,7 +915,7 @@ def text_call(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | N
     if (streamed := _stream_call(memory, node, arguments)) is not None:
         return streamed
     function = _FUNCTIONS.get(name)
-    asked = node.arguments[: 1 if name in _CHANGED_INSIDE else 2]
+    asked = node.arguments[: 2 if name in _OF_TWO else 1]  # a method is of its object's class
     if name in _OF_OBJECTS and not any(map(_is_about_text, asked)):
         return None
     return None if function is None else function(memory, node, arguments)

@@ -25,6 +25,7 @@ from wattslice.frontend.cuda.lowering.context import (
 )
 from wattslice.frontend.cuda.lowering.host_calls import has_object, member_initialisers, object_parameter
 from wattslice.frontend.cuda.lowering.lost_kernels import code_of
+from wattslice.frontend.cuda.lowering.macros import DEFINITION
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
     location_of_variable,
@@ -54,7 +55,6 @@ _LAUNCH = regex(rb"<<<|\bcu(?:da)?Launch\w*Kernel|\bcudaGraph\w*(?:Kernel|Add|Ex
 _LAUNCHING = (b"<<<", b"Launch", b"cudaGraph")
 _DISPATCH = regex(rb"\bAT_DISPATCH_(?!CASE|SWITCH)\w+")
 _NAME = regex(rb"[A-Za-z_]\w*")
-_MACRO = regex(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]++|\\.|(?:\\\r?\n)++)*+)", re.M)
 _MOST_FUNCTIONS = 160
 _MOST_HELPER_LINES = 150
 
@@ -159,13 +159,13 @@ def _report_dispatch(unit: Unit, function: Node) -> None:
 
 def _launching_macros(unit: Unit) -> set[str]:
     """Macros that launch, by themselves or by way of others, of the file and its headers."""
-    texts = [unit.parsed.source]
-    if b"#define" not in unit.parsed.source or b"#include" in unit.parsed.source:
-        texts += [unit.parsed.files.text_of(path) for path in unit.parsed.included_files]
+    texts = unit.texts
     may_launch = [source for source in texts if any(word in source for word in _LAUNCHING)]
-    if not any(_LAUNCH.search(text) for source in may_launch for _, text in _MACRO.findall(source)):
+    if not any(_LAUNCH.search(text) for source in may_launch for _, text in DEFINITION.findall(source)):
         return set()
-    bodies = {name.decode(): text for source in texts for name, text in _MACRO.findall(source)}
+    bodies: dict[str, bytes] = {}  # of all definitions: nobody knows here which one holds
+    for name, text in (found for source in texts for found in DEFINITION.findall(source)):
+        bodies[name.decode()] = bodies.get(name.decode(), b"") + text
     found = {name for name, text in bodies.items() if _LAUNCH.search(text)}
     while found:
         wider = found | {name for name, text in bodies.items() if _names_in(text) & found}

@@ -85,8 +85,7 @@ def _of_a_team(body: Body, thread: ir.Variable, number: Expr, inner: list[Stmt],
     """A loop over the threads; there is one at least, and where nobody allows for more one in a region that
     another has begun.
     """
-    texts = map(body.unit.parsed.files.text_of, body.unit.parsed.included_files)
-    is_nesting = any(_NESTING.search(text) for text in (body.unit.parsed.source, *texts))
+    is_nesting = any(_NESTING.search(text) for text in body.unit.texts)
     number = _team(number, is_nesting, span)
     threads = body.temporary("omp_threads", INT32, span)
     first = Declare(thread, Constant(0, INT32, span), body.region(), span)

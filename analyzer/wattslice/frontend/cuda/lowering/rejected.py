@@ -1,28 +1,22 @@
 """Host statements that could not be read: what they may write becomes unknown, what they launch is told.
 
-clang drops a statement with an error in it, or keeps a part. What stands in its text is judged word by
-word: a name that is assigned, incremented, read into (`>>`), whose address is taken, whose member is
-called, or that is an argument by itself may have another value afterwards.
+clang drops a statement with an error in it, or keeps a part. What stands in its text, macros expanded, is
+judged word by word: a name that is assigned, incremented, read into (`>>`), whose address is taken, whose
+member is called, or that is an argument by itself may have another value afterwards.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Body, Cell, file_scope_variable
+from wattslice.frontend.cuda.lowering.macros import tokens_of
 from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.ir import Call, Expr, ExprStmt, Span, Stmt, Variable
 from wattslice.patterns import regex
 
-_TOKEN = regex(
-    r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+'|[A-Za-z_]\w*|\d[\w.]*|<<<|>>>|<<=|>>=|->"""
-    r"""|\+\+|--|::|[-+*/%&|^=!<>]=|&&|\|\||<<|>>|[^\s]""",
-    re.S,
-)
 _ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"})
 _REPEATS = frozenset({"for", "while", "do", "if", "switch", "try", "?", "&&", "||", "{"})
 """What stands in a statement that may run what is in it any number of times, or never."""
@@ -41,7 +35,7 @@ def rejected(
 
     `why`: `ir.UNREAD`, or `ir.LOST_JUMP`.
     """
-    tokens = _tokens(text)
+    tokens = body.unit.macros.expanded(tokens_of(text))
     result = list(read)
     if not any(isinstance(e, ir.LaunchCall) for stmt in read for e in ir.expressions_below(stmt)):
         launches = [ExprStmt(launch, body.region(), span) for launch in _launches(tokens, span, why)]
@@ -56,11 +50,6 @@ def rejected(
 def unread(span: Span, arguments: tuple[Expr, ...] = (), why: str = ir.UNREAD) -> Call:
     """A value whose text could not be read; what `arguments` point at may be written."""
     return Call(why, ir.UNREAD, arguments, ir.UNKNOWN_TYPE, span)
-
-
-@lru_cache(maxsize=64)
-def _tokens(text: str) -> tuple[str, ...]:
-    return tuple(token for token in _TOKEN.findall(text) if not token.startswith(("//", "/*")))
 
 
 def _written(tokens: Sequence[str]) -> list[str]:

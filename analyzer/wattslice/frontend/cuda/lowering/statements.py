@@ -319,7 +319,8 @@ def block(body: Body, nodes: list[Node], span: Span, around: Node | None = None)
 def _with_rejected(body: Body, rejections: Rejections, nodes: list[Node], around: Node) -> list[Stmt]:
     """The statements of a block of host code, and in their places those that clang found errors in."""
     whole = rejections.extent(body.unit, around)
-    done = None if whole is None else whole[0] + (around.kind == C.COMPOUND_STMT)
+    is_braced = around.kind == C.COMPOUND_STMT and body.unit.spans.source(around) is not None  # by no macro
+    done = None if whole is None else whole[0] + is_braced
     latest = None  # what is in front of a label belongs to what a jump to it leaves out
     for node in nodes:
         extent = rejections.extent(body.unit, node)

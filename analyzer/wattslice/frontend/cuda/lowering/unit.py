@@ -19,6 +19,7 @@ from wattslice.frontend.cuda.clang.flags import FOLLOWED, is_c
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.libclang import CXSourceLocation, Place, UnitHandle, file_of, library
 from wattslice.frontend.cuda.clang.session import ParsedUnit
+from wattslice.frontend.cuda.lowering.macros import Macros
 from wattslice.frontend.cuda.lowering.types import TypeTable, class_names
 from wattslice.ir import BuiltinKind, Constant, Diagnostic, Severity, Span, Type, Variable
 from wattslice.patterns import regex
@@ -124,8 +125,17 @@ class Unit:
     @functools.cached_property
     def has_openmp(self) -> bool:
         """Whether the file, or one that it includes, has directives of OpenMP."""
-        texts = (self.parsed.files.text_of(path) for path in self.parsed.included_files)
-        return any(b"omp" in text and _OPENMP.search(text) for text in (self.parsed.source, *texts))
+        return any(b"omp" in text and _OPENMP.search(text) for text in self.texts)
+
+    @functools.cached_property
+    def texts(self) -> tuple[bytes, ...]:
+        """What stands in the file and in those that it includes."""
+        return (self.parsed.source, *map(self.parsed.files.text_of, self.parsed.included_files))
+
+    @functools.cached_property
+    def macros(self) -> Macros:
+        """What the file and its headers define."""
+        return Macros(self.texts)
 
     @functools.cached_property
     def file_scope_integers(self) -> frozenset[str]:

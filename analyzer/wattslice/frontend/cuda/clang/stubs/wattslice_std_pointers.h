@@ -1,5 +1,5 @@
-// Smart pointers of <memory>, optional and tuple, written down as what they do: host code that uses them is followed through these
-// functions as through those of the program. cppreference.com is the source.
+// Smart pointers of <memory>, optional, tuple, gcd and lcm, written down as what they do: code that uses them is followed through
+// these functions as through those of the program. cppreference.com is the source.
 #pragma once
 
 template <class T> struct ws_lvalue { typedef T& type; };
@@ -131,3 +131,14 @@ template <class... T> WS_HD tuple<T&...> tie(T&... t) { return tuple<T&...>(t...
 template <unsigned long I, class... T> WS_HD typename ws_nth<I, T...>::type& get(tuple<T...>& t) { return ws_at<I>::of(t); }
 template <unsigned long I, class... T> WS_HD const typename ws_nth<I, T...>::type& get(const tuple<T...>& t) { return ws_at<I>::of(const_cast<tuple<T...>&>(t)); }
 template <unsigned long I, class... T> WS_HD typename ws_nth<I, T...>::type&& get(tuple<T...>&& t) { return static_cast<typename ws_nth<I, T...>::type&&>(ws_at<I>::of(t)); }
+
+namespace ws_numeric {  // named by <numeric> alone: many programs have a gcd of their own
+template <class T, class U, class R = decltype(true ? T() : U())> WS_HD constexpr R gcd(T of, U with) {
+  R a = of < 0 ? -R(of) : R(of), b = with < 0 ? -R(with) : R(with);
+  while (b) { R rest = a % b; a = b; b = rest; }
+  return a;
+}
+template <class T, class U, class R = decltype(true ? T() : U())> WS_HD constexpr R lcm(T of, U with) {
+  return !of || !with ? R(0) : (of < 0 ? -R(of) : R(of)) / gcd(of, with) * (with < 0 ? -R(with) : R(with));
+}
+}
