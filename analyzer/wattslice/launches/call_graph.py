@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cached_property, lru_cache
+from pathlib import PurePath
 
 from msgspec import Struct
 
 from wattslice import ir
+from wattslice.frontend.neighbours import HEADERS
 from wattslice.launches import host_api
 from wattslice.launches.command_line import may_throw
 
@@ -28,7 +30,7 @@ class CallGraph:
         self.kernels = {name: k for k in program.kernels for name in (k.name, k.mangled_name)}
         self._by_name: dict[str, ir.Function] = {}
         for function in program.functions:
-            self._by_name.setdefault(function.name, function)
+            self._by_name.setdefault(_plain_name(function), function)
         for function in program.functions:
             self._by_name[function.mangled_name] = function
         self.functions = program.functions
@@ -52,7 +54,7 @@ class CallGraph:
             return found
         if node.callee.startswith(_OF_THE_LIBRARY):
             return None  # length() of a std::string is no function of that name in this program
-        found = self._by_name.get(node.name)
+        found = self._by_name.get(f"{node.name}@{node.span.file}", self._by_name.get(node.name))
         if found is not None and any(map(_is_of_vectors, found.parameters, node.arguments)):
             return None  # min of two ints is none of helper_math.h
         if found is not None and not _may_be_of_its_class(found, node):
@@ -543,6 +545,15 @@ def _may_hold_addresses(type_: ir.Type) -> bool:
 
 def _may_return(stmt: ir.Stmt) -> bool:
     return any(isinstance(inner, ir.Return) for inner in ir.walk_statements(stmt))
+
+
+def _plain_name(function: ir.Function) -> str:
+    """The name by which calls find it that do not tell which of its overloads they mean; of what only a file
+    that nobody includes may call, with that.
+    """
+    file = function.span.file
+    is_alone = "@" in function.mangled_name and PurePath(file).suffix not in HEADERS
+    return f"{function.name}@{file}" if is_alone else function.name
 
 
 _MOST_ENDING = 4
