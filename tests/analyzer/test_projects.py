@@ -172,6 +172,18 @@ def test_a_function_that_another_file_has_for_itself_is_not_called(tmp_path):
     assert "the result of twice()" in kernel.assumptions[0].message
 
 
+def test_an_overload_that_no_file_defines(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "k.cu").write_text(
+        "unsigned f(unsigned);\nint f(float);\n__global__ void k(float *x) { x[threadIdx.x] = 1; }\n"
+        "int main() { k<<<f(3.5f), 64>>>(0); k<<<f(3u), 32>>>(0); return 0; }\n"
+    )
+    (tmp_path / "b.cpp").write_text("unsigned f(unsigned v) { return v * 2; }\n")
+    told = {k.launch.block[0]: k.launch for k in analyze(tmp_path, gpu="v100", cache=False).kernels}
+    assert (told[32].grid, told[32].source) == ((6, 1, 1), LaunchSource.HOST_CODE)
+    assert told[64].source is LaunchSource.ASSUMED
+
+
 @pytest.mark.parametrize("folder", [".", "away"])
 def test_a_file_that_is_included_by_another_path(tmp_path, monkeypatch, folder):
     (tmp_path / ".git").mkdir()

@@ -57,6 +57,8 @@ class CallGraph:
         found = self._by_name.get(f"{node.name}@{node.span.file}", self._by_name.get(node.name))
         if found is not None and any(map(_is_of_vectors, found.parameters, node.arguments)):
             return None  # min of two ints is none of helper_math.h
+        if found is not None and _is_other_overload(found, node):
+            return None
         if found is not None and not _may_be_of_its_class(found, node):
             return None  # size() of a list is none of a class of this program
         if found is not None and node.callee.startswith("_ZN"):
@@ -576,6 +578,14 @@ def _class_template(type_: ir.Type) -> str:
 def _is_of_vectors(parameter: ir.Variable, argument: ir.Expr) -> bool:
     """Whether a number is given where a vector is taken, which no conversion makes of it."""
     return parameter.type.lanes > 1 and argument.type.lanes == 1 and argument.type.kind in _NUMBERS
+
+
+def _is_other_overload(function: ir.Function, node: ir.Call) -> bool:
+    """Whether a call, whose arguments have the types of its overload, is of another: f(float), not f(int)."""
+    pairs = zip(function.parameters, node.arguments, strict=False)
+    kinds = [{parameter.type.kind, argument.type.kind} for parameter, argument in pairs]
+    is_told = node.callee.startswith("_Z") and function.mangled_name.startswith("_Z")
+    return is_told and set(_NUMBERS) in kinds
 
 
 _NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)
