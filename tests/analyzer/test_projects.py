@@ -123,3 +123,78 @@ def test_sizes_of_an_extension_that_are_set(project):
     assert (kernel.launch.grid, kernel.launch.source) == ((2, 32, 1), LaunchSource.HOST_CODE)
     assert kernel.assumptions == ()
     assert kernel.work.counts_per_thread.global_store == pytest.approx(300 / 512)
+
+
+PRIVATE = {
+    "static int own(int v) { return v NUMBER; }": "own(60)",
+    "namespace { int own(int v) { return v NUMBER; } }": "own(60)",
+    "namespace { struct Own { int at(int v) const { return v NUMBER; } }; }": "Own().at(60)",
+    "static int state = 60; static void set(int v) { state = v NUMBER; }": "(set(60), state)",
+    "static int own() { static int held = 60 NUMBER; return held++; }": "own()",
+    "template <class T> static T own(T v) { return v NUMBER; }": "own(60)",
+    "namespace { struct Own { int at() const { return 60 NUMBER; } }; }": "ask(Own())",
+    "static int declared(int v) { return v NUMBER; }": "declared(60)",
+}
+
+
+@pytest.mark.parametrize("main_is_cu", [False, True])
+@pytest.mark.parametrize("own", PRIVATE)
+def test_functions_of_one_name_that_each_file_has_for_itself(tmp_path, own, main_is_cu):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "ask.h").write_text(
+        "static int declared(int v);\ntemplate <class T> int ask(T one) { return one.at(); }\n"
+    )
+    head, call = '#include "ask.h"\n' + own + "\n", PRIVATE[own]
+    (tmp_path / "k.cu").write_text(
+        head.replace("NUMBER", "+ 1")
+        + "__global__ void k(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }\n"
+        + f"int other();\nvoid run(int n) {{ k<<<{call}, n>>>(0, n); k<<<other(), 64>>>(0, n); }}\n"
+    )
+    (tmp_path / "b.cpp").write_text(head.replace("NUMBER", "* 3") + f"int other() {{ return {call}; }}\n")
+    (tmp_path / ("main.cu" if main_is_cu else "main.cpp")).write_text(
+        head.replace("NUMBER", "+ 7") + f"void run(int);\nint main() {{ run({call}); return 0; }}\n"
+    )
+    told = [kernel.launch for kernel in analyze(tmp_path, gpu="v100", cache=False).kernels]
+    assert {(*launch.grid, *launch.block) for launch in told} == {(61, 1, 1, 67, 1, 1), (180, 1, 1, 64, 1, 1)}
+    assert {launch.source for launch in told} == {LaunchSource.HOST_CODE}
+
+
+def test_a_function_that_another_file_has_for_itself_is_not_called(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "k.cu").write_text(
+        "static int twice(int v) { return v + 1; }\nint size_of(int v);\n"
+        "__global__ void k(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }\n"
+        "int main() { k<<<size_of(7), twice(4)>>>(0, 5); return 0; }\n"
+    )
+    (tmp_path / "b.cpp").write_text("int twice(int v);\nint size_of(int v) { return twice(v); }\n")
+    kernel = only_kernel(tmp_path / "k.cu")
+    assert (kernel.launch.source, kernel.launch.block) == (LaunchSource.ASSUMED, (5, 1, 1))
+    assert "the result of twice()" in kernel.assumptions[0].message
+
+
+def test_an_overload_that_no_file_defines(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "k.cu").write_text(
+        "unsigned f(unsigned);\nint f(float);\n__global__ void k(float *x) { x[threadIdx.x] = 1; }\n"
+        "int main() { k<<<f(3.5f), 64>>>(0); k<<<f(3u), 32>>>(0); return 0; }\n"
+    )
+    (tmp_path / "b.cpp").write_text("unsigned f(unsigned v) { return v * 2; }\n")
+    told = {k.launch.block[0]: k.launch for k in analyze(tmp_path, gpu="v100", cache=False).kernels}
+    assert (told[32].grid, told[32].source) == ((6, 1, 1), LaunchSource.HOST_CODE)
+    assert told[64].source is LaunchSource.ASSUMED
+
+
+@pytest.mark.parametrize("folder", [".", "away"])
+def test_a_file_that_is_included_by_another_path(tmp_path, monkeypatch, folder):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "away").mkdir()
+    (tmp_path / "k.cu").write_text(
+        "__global__ void k(float *x) { x[threadIdx.x] = 1; }\nstatic int half(int n) { return n / 2; }\n"
+        "static void run(int n) { k<<<half(n), 32>>>(0); }\n"
+    )
+    (tmp_path / folder / "main.cu").write_text(
+        f'#include "{"../" * (folder == "away")}k.cu"\nint main() {{ run(20); return 0; }}\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    kernel = only_kernel("k.cu")
+    assert (kernel.launch.grid, kernel.launch.source) == ((10, 1, 1), LaunchSource.HOST_CODE)

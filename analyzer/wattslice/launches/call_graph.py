@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cached_property, lru_cache
+from pathlib import PurePath
 
 from msgspec import Struct
 
 from wattslice import ir
+from wattslice.frontend.neighbours import HEADERS
 from wattslice.launches import host_api
 from wattslice.launches.command_line import may_throw
 
@@ -28,7 +30,7 @@ class CallGraph:
         self.kernels = {name: k for k in program.kernels for name in (k.name, k.mangled_name)}
         self._by_name: dict[str, ir.Function] = {}
         for function in program.functions:
-            self._by_name.setdefault(function.name, function)
+            self._by_name.setdefault(_plain_name(function), function)
         for function in program.functions:
             self._by_name[function.mangled_name] = function
         self.functions = program.functions
@@ -52,9 +54,11 @@ class CallGraph:
             return found
         if node.callee.startswith(_OF_THE_LIBRARY):
             return None  # length() of a std::string is no function of that name in this program
-        found = self._by_name.get(node.name)
+        found = self._by_name.get(f"{node.name}@{node.span.file}", self._by_name.get(node.name))
         if found is not None and any(map(_is_of_vectors, found.parameters, node.arguments)):
             return None  # min of two ints is none of helper_math.h
+        if found is not None and _is_other_overload(found, node):
+            return None
         if found is not None and not _may_be_of_its_class(found, node):
             return None  # size() of a list is none of a class of this program
         if found is not None and node.callee.startswith("_ZN"):
@@ -545,6 +549,15 @@ def _may_return(stmt: ir.Stmt) -> bool:
     return any(isinstance(inner, ir.Return) for inner in ir.walk_statements(stmt))
 
 
+def _plain_name(function: ir.Function) -> str:
+    """The name by which calls find it that do not tell which of its overloads they mean; of what only a file
+    that nobody includes may call, with that.
+    """
+    file = function.span.file
+    is_alone = "@" in function.mangled_name and PurePath(file).suffix not in HEADERS
+    return f"{function.name}@{file}" if is_alone else function.name
+
+
 _MOST_ENDING = 4
 """Calls between a function and the exit() that it always comes to."""
 
@@ -565,6 +578,14 @@ def _class_template(type_: ir.Type) -> str:
 def _is_of_vectors(parameter: ir.Variable, argument: ir.Expr) -> bool:
     """Whether a number is given where a vector is taken, which no conversion makes of it."""
     return parameter.type.lanes > 1 and argument.type.lanes == 1 and argument.type.kind in _NUMBERS
+
+
+def _is_other_overload(function: ir.Function, node: ir.Call) -> bool:
+    """Whether a call, whose arguments have the types of its overload, is of another: f(float), not f(int)."""
+    pairs = zip(function.parameters, node.arguments, strict=False)
+    kinds = [{parameter.type.kind, argument.type.kind} for parameter, argument in pairs]
+    is_told = node.callee.startswith("_Z") and function.mangled_name.startswith("_Z")
+    return is_told and set(_NUMBERS) in kinds
 
 
 _NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)

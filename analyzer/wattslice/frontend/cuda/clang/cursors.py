@@ -8,6 +8,7 @@ the macro is used. Nodes keep their translation unit alive.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ _METHODS = (
     CursorKind.DESTRUCTOR,
     CursorKind.CONVERSION_FUNCTION,
 )
+_FUNCTIONS = (CursorKind.FUNCTION_DECL, *_METHODS)
 
 
 def _visit(cursor: CXCursor, _parent: CXCursor, sink: list[CXCursor]) -> int:
@@ -41,6 +43,11 @@ def _visit(cursor: CXCursor, _parent: CXCursor, sink: list[CXCursor]) -> int:
 
 
 _VISIT = VISITOR(_visit)
+
+
+@cache
+def _resolved(absolute: Path) -> Path:
+    return absolute.resolve()
 
 
 class Node:
@@ -139,14 +146,31 @@ class Node:
     def mangled_name(self) -> str:
         """The name of a function as the linker sees it; the plain name where it has none (templates).
 
-        Of a method of a class without a name, which clang calls alike, with its place.
+        Of a method of a class without a name, which clang calls alike, with its place. Of host code that is
+        `static` or in a namespace without a name, of which other files may have another, with its file.
         """
         if self.kind == CursorKind.FUNCTION_TEMPLATE:
             return self.spelling
         name = text(library().clang_Cursor_getMangling(self.raw)) or self.spelling
         if "$_" in name and self.kind in _METHODS:
-            return f"{name}@{self.place.line}:{self.place.column}"
+            name = f"{name}@{self.place.line}:{self.place.column}"
+        if self.kind in _FUNCTIONS and not self.is_external and not self._is_kernel:
+            return f"{name}@{_resolved(self._private_to.absolute())}"
         return name
+
+    @property
+    def _is_kernel(self) -> bool:
+        return any(child.kind == CursorKind.CUDAGLOBAL_ATTR for child in self.children)
+
+    @property
+    def _private_to(self) -> Path:
+        """The file that has a function for itself: of an instance for a type of its own the file parsed."""
+        template, path = self.template, (self.definition or self.canonical).file
+        if path is None or (template is not None and template.is_external):
+            return Path(
+                Node(self.handle, library().clang_getTranslationUnitCursor(self.handle.unit)).spelling
+            )
+        return path
 
     @property
     def printed(self) -> str:
