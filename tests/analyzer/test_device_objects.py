@@ -112,6 +112,26 @@ BODIES: dict[str, tuple[str, float | None]] = {
         "__shared__ int v; V r(v); if (threadIdx.x == 0) r.r = n; __syncthreads();",
         N,
     ),
+    "lambda_with_copied_array": (
+        "int a[2] = {4, 8}; auto f = [=]() mutable { a[0] = n; }; f(); int v = a[0];",
+        4,
+    ),
+    "lambda_with_named_array": (
+        "int a[2] = {4, 8}; auto f = [a]() mutable { return ++a[0]; }; f(); int v = f();",
+        6,
+    ),
+    "lambda_with_older_array": (
+        "int a[2] = {4, 8}; auto f = [=]() { return a[0]; }; a[0] = n; int v = f();",
+        4,
+    ),
+    "lambda_with_array_by_reference": (
+        "int a[2] = {4, 8}; auto f = [&]() { a[0] = n; }; f(); int v = a[0];",
+        N,
+    ),
+    "lambda_with_wide_record": (
+        "A3 s; s.a[0] = 4; auto f = [=]() mutable { s.a[0] = n; }; f(); int v = s.a[0];",
+        4,
+    ),
     "method_chain": ("C w; w.c = 3; w.inc().inc(); int v = w.c;", 5),
     "method_reference": ("C w; w.c = 3; w.ref() = n; int v = w.c;", N),
     "record_in_loop": ("P s = {0, 0}; for (int j = 0; j < 10; ++j) s = more(s); int v = s.x;", 10),

@@ -368,6 +368,11 @@ def read(body: Body, where: Location, span: Span) -> Expr:
         if isinstance(address, ir.PointerOffset):
             return replace(address, type=pointer_to(element))
         return address
+    return loaded(body, where, span)
+
+
+def loaded(body: Body, where: Location, span: Span) -> Expr:
+    """What an object holds, also an array as a whole."""
     if isinstance(where, RegisterPlace):
         return Read(where, where.type, span)
     return ir.Load(_access(body, where), where.type, span)
