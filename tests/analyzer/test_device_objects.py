@@ -263,6 +263,7 @@ def test_a_pointer_that_nobody_reads_hides_nothing(tmp_path: Path) -> None:
 
 
 HOLES = {
+    "with a reference": "struct V { int& r; __device__ V(int& x) : r(x) {} }; V d[2] = {n, n}; d[1].r = 7;",
     "'continue'": "for (int m = 0; m < n; m++) { int k = 0; up: if (m) continue; if (++k < n) goto up; }",
     "goto": "if (n) goto in; { in: p[0] = 0; }",
     "case label": "int c = n; switch (c & 3) { case 0: do { p[0] = 0; case 1: p[1] = 1; } while (--c > 0); }",

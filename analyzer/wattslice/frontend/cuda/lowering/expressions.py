@@ -417,14 +417,22 @@ def _left_out(body: Body, field: Node | None, type_: ClangType, span: Span) -> E
 
 def _part(body: Body, whole: ClangType, field: Node | None, node: Node) -> Expr:
     """A part of an object: a member, or an element."""
+    type_ = field.type if field is not None else whole.element if whole.kind == K.CONSTANTARRAY else None
     if not body.is_host:
+        if type_ is not None and body.type(node).kind is not TypeKind.RECORD and _refers(body, type_):
+            raise LoweringError("an object with a reference, made of what is in braces", node)
         return body.expr(node) if field is None else bound(body, field, node)
     initialises(body, node)
-    type_ = field.type if field is not None else whole.element if whole.kind == K.CONSTANTARRAY else None
     made = None if type_ is None else made_of_braces(body, type_, node)
     if made is None:
         made = body.expr(node) if field is None else bound(body, field, node)
     return made
+
+
+def _refers(body: Body, type_: ClangType) -> bool:
+    """Whether objects of a class have references, of their own or in their members."""
+    fields = type_.canonical.fields if type_.canonical.kind == K.RECORD else ()
+    return any(body.unit.types.is_reference(one.raw) or _refers(body, one.type) for one in fields)
 
 
 _MOST_ZEROS = 256
