@@ -34,6 +34,7 @@ __device__ V none_of(int& a) { V v(a); return v; }
 __device__ void run(V f, int n) { f(n); }
 template <class F> __device__ void apply(F f, int n) { f(n); }
 __device__ void opaque_too(V& v);
+__device__ void opaque_value(V v);
 __device__ void set(int* p, int n) { *p = n; }
 __device__ void put(int a[2], int n) { a[1] = n; }
 __device__ void put_in(int (&a)[2], int n) { a[1] = n; }
@@ -103,6 +104,11 @@ BODIES: dict[str, tuple[str, float | None]] = {
     "reference_member_chosen_inside": ("int v = 3, w = 2; V r(t & 1 ? v : w); r.r = n;", None),
     "reference_member_of_element": ("int v = 3, w = 2; V a[2] = {V(v), V(w)}; a[t & 1].r = n;", None),
     "reference_member_handed_on": ("int v = 3; V r(v); opaque_too(r);", None),
+    "reference_member_handed_on_by_value": ("int v = 3; V r(v); opaque_value(r);", None),
+    "pointer_as_another_member": (
+        "int v = 3; union { struct { int* p; } s; long long q; } u; u.s.p = &v; *(int*)u.q = n;",
+        None,
+    ),
     "reference_member_address": ("int v = 3; V r(v); int* p = &r.r; *p = n;", N),
     "reference_member_seen": ("int w = 3; K r{w}; w = n; int v = r.r;", N),
     "reference_member_of_value": ("K r{n + 1}; int v = r.r;", N + 1),
