@@ -24,6 +24,17 @@ struct M3 { float f[2]; int i; }; struct A3 { int a[3]; };
 struct Q { P a, b; };
 union U { int i; float f; unsigned char b[4]; };
 struct C { int c; __device__ C& inc() { ++c; return *this; } __device__ int& ref() { return c; } };
+struct V { int& r; __device__ V(int& x) : r(x) {} __device__ void operator()(int n) { r = n; } };
+struct W { int& r; int n; __device__ ~W() { r = n; } };
+struct K { const int& r; };
+struct T { V v; int (&a)[2]; };
+struct L { K k[2]; };
+__device__ V one_of(bool c, int& a, int& b) { if (c) return V(a); return V(b); }
+__device__ V none_of(int& a) { V v(a); return v; }
+__device__ void run(V f, int n) { f(n); }
+template <class F> __device__ void apply(F f, int n) { f(n); }
+__device__ void opaque_too(V& v);
+__device__ void opaque_value(V v);
 __device__ void set(int* p, int n) { *p = n; }
 __device__ void put(int a[2], int n) { a[1] = n; }
 __device__ void put_in(int (&a)[2], int n) { a[1] = n; }
@@ -87,6 +98,59 @@ BODIES: dict[str, tuple[str, float | None]] = {
     "lambda_made_before": ("int v = 3; auto f = [=]() { return v; }; v = n; v = f();", 3),
     "lambda_with_value": ("int v = 3; auto f = [m = v + 1]() { return m; }; v = n; v = f();", 4),
     "lambda_by_reference": ("int v = 3; auto f = [&v](int q) { v = q; }; f(n);", N),
+    "reference_member": ("int v = 3; V r(v); r(n);", N),
+    "reference_member_in_braces": ("int v = 3; struct { int& r; } r{v}; r.r = n;", N),
+    "reference_member_of_functor": ("int v = 3; run(V(v), n);", N),
+    "reference_member_of_temporary": ("int v = 3; apply(V{v}, n);", N),
+    "reference_member_called_at_once": ("int v = 3; V{v}(n);", N),
+    "reference_member_by_pointer": ("int v = 3; V r(v); V* p = &r; p->r = n;", None),
+    "reference_member_in_destructor": ("int v = 3; { W w{v, n}; }", N),
+    "reference_member_to_element": ("int a[2] = {3, 4}; { W w{a[1], n}; } int v = a[1];", N),
+    "reference_member_to_some_element": ("int a[2] = {3, 4}; { W w{a[t & 1], n}; } int v = a[1];", None),
+    "reference_member_to_array": ("int v = 3, a[2] = {3, 4}; T q{V(v), a}; q.a[1] = n; v = a[1];", N),
+    "reference_member_in_member": ("int v = 3, a[2] = {3, 4}; T q{V(v), a}; q.v.r = n;", N),
+    "reference_member_copied": ("int v = 3; V r(v), q = r; q.r = n;", N),
+    "reference_member_returned": ("int v = 3; none_of(v)(n);", N),
+    "reference_member_of_one": ("int v = 3, w = 2; one_of(t & 1, v, w)(n);", None),
+    "reference_member_of_one_named": ("int v = 3, w = 2; V r = one_of(t & 1, v, w); r.r = n;", None),
+    "reference_member_chosen": ("int v = 3, w = 2; V r = t & 1 ? V(v) : V(w); r.r = n;", None),
+    "reference_member_chosen_inside": ("int v = 3, w = 2; V r(t & 1 ? v : w); r.r = n;", None),
+    "reference_member_of_element": ("int v = 3, w = 2; V a[2] = {V(v), V(w)}; a[t & 1].r = n;", None),
+    "reference_member_handed_on": ("int v = 3; V r(v); opaque_too(r);", None),
+    "reference_member_handed_on_by_value": ("int v = 3; V r(v); opaque_value(r);", None),
+    "pointer_as_another_member": (
+        "int v = 3; union { struct { int* p; } s; long long q; } u; u.s.p = &v; *(int*)u.q = n;",
+        None,
+    ),
+    "reference_member_address": ("int v = 3; V r(v); int* p = &r.r; *p = n;", N),
+    "reference_member_seen": ("int w = 3; K r{w}; w = n; int v = r.r;", N),
+    "reference_member_of_value": ("K r{n + 1}; int v = r.r;", N + 1),
+    "reference_member_of_other_type": ("short s = 4; K r{s}; s = 9; int v = r.r;", 4),
+    "reference_member_in_loop": ("int v = 0; for (int j = 0; j < 10; ++j) { V r(v); r.r += 1; }", 10),
+    "reference_member_to_shared": (
+        "__shared__ int v; V r(v); if (threadIdx.x == 0) r.r = n; __syncthreads();",
+        N,
+    ),
+    "lambda_with_copied_array": (
+        "int a[2] = {4, 8}; auto f = [=]() mutable { a[0] = n; }; f(); int v = a[0];",
+        4,
+    ),
+    "lambda_with_named_array": (
+        "int a[2] = {4, 8}; auto f = [a]() mutable { return ++a[0]; }; f(); int v = f();",
+        6,
+    ),
+    "lambda_with_older_array": (
+        "int a[2] = {4, 8}; auto f = [=]() { return a[0]; }; a[0] = n; int v = f();",
+        4,
+    ),
+    "lambda_with_array_by_reference": (
+        "int a[2] = {4, 8}; auto f = [&]() { a[0] = n; }; f(); int v = a[0];",
+        N,
+    ),
+    "lambda_with_wide_record": (
+        "A3 s; s.a[0] = 4; auto f = [=]() mutable { s.a[0] = n; }; f(); int v = s.a[0];",
+        4,
+    ),
     "method_chain": ("C w; w.c = 3; w.inc().inc(); int v = w.c;", 5),
     "method_reference": ("C w; w.c = 3; w.ref() = n; int v = w.c;", N),
     "record_in_loop": ("P s = {0, 0}; for (int j = 0; j < 10; ++j) s = more(s); int v = s.x;", 10),
@@ -218,6 +282,7 @@ def test_a_pointer_that_nobody_reads_hides_nothing(tmp_path: Path) -> None:
 
 
 HOLES = {
+    "with a reference": "struct V { int& r; __device__ V(int& x) : r(x) {} }; V d[2] = {n, n}; d[1].r = 7;",
     "'continue'": "for (int m = 0; m < n; m++) { int k = 0; up: if (m) continue; if (++k < n) goto up; }",
     "goto": "if (n) goto in; { in: p[0] = 0; }",
     "case label": "int c = n; switch (c & 3) { case 0: do { p[0] = 0; case 1: p[1] = 1; } while (--c > 0); }",

@@ -9,7 +9,7 @@ accesses are of the types that it holds: cells, of which the offset tells one fr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import lru_cache
 
 from msgspec import Struct
@@ -19,11 +19,16 @@ from wattslice.ir.tree import (
     AddressOf,
     Assign,
     Atomic,
+    Binary,
     Cast,
+    Construct,
     Declare,
     Expr,
+    ExprStmt,
+    Extract,
     Field,
     Increment,
+    InlinedCall,
     Kernel,
     Load,
     MemoryPlace,
@@ -31,13 +36,14 @@ from wattslice.ir.tree import (
     PointerOffset,
     Read,
     RegisterPlace,
+    Select,
     Stmt,
     Type,
     TypeKind,
     Variable,
     VariableRole,
 )
-from wattslice.ir.walking import expressions_below, walk_statements
+from wattslice.ir.walking import children, expressions_below, walk_statements
 
 MOST_CELLS = 256
 """Cells of an object that is followed at most."""
@@ -103,6 +109,8 @@ def objects(kernel: Kernel) -> Objects:
         base = _base(value)
         if isinstance(base, AddressOf) and pointer not in read and pointer.space is MemorySpace.REGISTER:
             addressed[base] -= 1
+    for base in _in_members_unread(kernel.body, read):
+        addressed[base] -= 1
     elsewhere = {base.variable for base, times in addressed.items() if loaded[base] < times}
     hidden |= {variable for variable in elsewhere if variable.space is MemorySpace.REGISTER}
     hidden |= {v for v, paths in written.items() if _writes_another_member(v, paths, read.get(v, set()))}
@@ -134,6 +142,59 @@ def _named(
         accessed[base] += 1
         types.setdefault(base.variable, set()).add(seen_as(place.type))
         yield base
+
+
+def _in_members_unread(body: Stmt, read: Container[Variable]) -> Iterator[AddressOf]:
+    """The addresses that only members of records in registers have, which nothing reads: those of references
+    that are followed by the names of their objects.
+    """
+    given = [(name, base) for name, base, of in _addresses_in_members(body) if of is None or of in read]
+    if not given:
+        return iter(())
+    members: set[str] = set()
+    for expr in expressions_below(body):
+        match expr:
+            case Read(place=place):
+                members.update(place.path[-1:])
+                part = part_of(place.variable.type, place.path)
+                is_whole = part is not None and place.type.name == part[1].name
+                is_own = place.path == outside_unions(place.variable.type, place.path)
+                if not is_own or (not is_whole if place.type.kind is TypeKind.RECORD else not place.path):
+                    members |= _pointers_of(place.variable.type)
+            case Increment(target=RegisterPlace() as place):
+                members.update(place.path[-1:])
+            case Extract():
+                members.add(expr.field)
+            case AddressOf(variable=variable):
+                members |= _pointers_of(variable.type)
+            case Construct() | Select() | InlinedCall() | Binary() | Assign(target=RegisterPlace()):
+                pass  # what they hold is in registers still
+            case _:
+                members.update(*(_pointers_of(child.type) for child in children(expr)))
+    return (base for name, base in given if name not in members)
+
+
+def _addresses_in_members(body: Stmt) -> Iterator[tuple[str, AddressOf, Variable | None]]:
+    """The members of records that are given addresses: of values in braces, and of variables."""
+    for expr in expressions_below(body):
+        if isinstance(expr, Construct) and expr.type.kind is TypeKind.RECORD:
+            for name, value in zip(expr.field_names, expr.arguments, strict=False):
+                if isinstance(base := _base(value), AddressOf):
+                    yield name, base, None
+    for stmt in walk_statements(body):
+        match stmt:
+            case ExprStmt(expr=Assign(target=RegisterPlace() as place, value=value)) if place.path:
+                if isinstance(base := _base(value), AddressOf):
+                    yield place.path[-1], base, place.variable
+            case _:
+                pass
+
+
+def _pointers_of(type_: Type) -> set[str]:
+    """The names of the pointers in a record."""
+    if type_.kind not in (TypeKind.RECORD, TypeKind.ARRAY):
+        return set()
+    return {path[-1] for _, path, _ in pointers_in(type_) if path}
 
 
 def _base(address: Expr) -> Expr:

@@ -39,7 +39,7 @@ from wattslice.frontend.cuda.lowering.host_calls import (
     on_a_thread,
     written_launch,
 )
-from wattslice.frontend.cuda.lowering.inlining import inline, materialise, may_inline, temporary_object
+from wattslice.frontend.cuda.lowering.inlining import inline, may_inline
 from wattslice.frontend.cuda.lowering.library import (
     THROUGH_POINTER,
     TOO_DEEP,
@@ -55,9 +55,11 @@ from wattslice.frontend.cuda.lowering.memory import (
     gives_value,
     is_followed,
     is_plain,
+    materialise,
     must_name_an_object,
     pointee_of,
     read,
+    temporary_object,
 )
 from wattslice.frontend.cuda.lowering.objects import (
     PASSES_ON,

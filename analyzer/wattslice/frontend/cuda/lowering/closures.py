@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Binding, Body, Frame, expression
-from wattslice.frontend.cuda.lowering.memory import must_name_an_object, note_pointer, read
-from wattslice.frontend.cuda.lowering.objects import Special, copied, parts
-from wattslice.frontend.cuda.lowering.statements import as_block, declare
-from wattslice.ir import (
-    Construct,
-    Declare,
-    Expr,
-    Function,
-    Read,
-    RegisterPlace,
-    Text,
-    Type,
-    TypeKind,
-    Variable,
+from wattslice.frontend.cuda.lowering.memory import (
+    loaded,
+    location_of_variable,
+    must_name_an_object,
+    note_pointer,
+    read,
 )
+from wattslice.frontend.cuda.lowering.objects import Special, copied, parts
+from wattslice.frontend.cuda.lowering.statements import as_block, copy_of, declare
+from wattslice.ir import Construct, Declare, Expr, Function, RegisterPlace, Text, Type, TypeKind, Variable
+from wattslice.ir.objects import scalars_of
 
 
 @expression(C.LAMBDA_EXPR)
@@ -182,6 +180,20 @@ def _keeps(body: Body, node: Node, name: str, variable: Variable | None = None) 
     return text[1:].lstrip().startswith("=")
 
 
+_OF_A_THREAD = (ir.MemorySpace.REGISTER, ir.MemorySpace.LOCAL)
+
+
+def _needs_a_copy(body: Body, node: Node, declaration: Node) -> bool:
+    """Whether the closure may write its copy of an object, or the function around names the object again."""
+    closure, function = body.unit.spans.text(node), declaration.semantic_parent
+    code = [c for c in (function.children if function else ()) if c.kind == C.COMPOUND_STMT]
+    around = body.unit.spans.text(code[-1]) if code else ""
+    if not closure or closure not in around or "mutable" in closure.partition("{")[0]:
+        return True
+    named = rf"\b{re.escape(declaration.spelling)}\b"
+    return re.search(named, around.partition(closure)[2]) is not None
+
+
 def _copy_captures(body: Body, node: Node) -> None:
     """On the device: variables with the values that the closure keeps, which its body then names."""
     inner = next((child for child in node.children if child.kind == C.COMPOUND_STMT), None)
@@ -196,12 +208,16 @@ def _copy_captures(body: Body, node: Node) -> None:
         variable = body.names.get(key)
         if not isinstance(variable, Variable) or declaration.type.is_const:
             continue
-        if variable.space is not ir.MemorySpace.REGISTER or variable.type.kind is TypeKind.POINTER:
+        if variable.space not in _OF_A_THREAD or variable.type.kind is TypeKind.POINTER:
             continue
         if not _keeps(body, node, name.spelling):
             continue
+        if variable.space is ir.MemorySpace.LOCAL and not _needs_a_copy(body, node, declaration):
+            continue
         copy = replace(variable, role=ir.VariableRole.TEMPORARY, span=span)
-        value = Read(RegisterPlace(variable, (), variable.type), variable.type, span)
+        where = location_of_variable(body, variable, span)
+        is_small = isinstance(where, RegisterPlace) or scalars_of(variable)
+        value = copy_of(body, where, name, span) if is_small else loaded(body, where, span)
         note_pointer(body, copy, (), value)
         body.before.append(Declare(copy, value, body.region(), span))
         copies[key] = copy

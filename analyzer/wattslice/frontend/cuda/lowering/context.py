@@ -80,10 +80,13 @@ Binding = Variable | RegisterPlace | Cell | PointsTo | ir.Constant
 
 
 class Pointee(Struct, frozen=True):
-    """Where a pointer value points: the space and the variable its address is derived from."""
+    """Where a pointer value points: the space and the variable its address is derived from; `named`: the very
+    object, of a reference, which is never bound anew.
+    """
 
     space: MemorySpace
     root: Variable | None
+    named: Location | None = None
 
 
 class Guard(Struct, frozen=True, eq=False):

@@ -280,13 +280,16 @@ def _(body: Body, node: Node) -> Expr:
             return Constant(0, type_, body.span(node))
         return body.expr(children[0])
     own = node.type.canonical
-    made = own.declaration if body.is_host and type_.kind is TypeKind.RECORD else None
+    made = own.declaration if type_.kind is TypeKind.RECORD else None
     if children and made is not None and any(one.kind == C.CXX_BASE_SPECIFIER for one in made.children):
-        return unread(body.span(node))  # the first values are those of bases
+        if body.is_host:
+            return unread(body.span(node))  # the first values are those of bases
+        if any(body.unit.types.is_reference(field.raw) for field in own.fields):
+            raise LoweringError("values in braces of bases, and of a reference", node)
     members = own.fields if type_.kind is TypeKind.RECORD or type_.lanes > 1 else ()
     if _is_by_place(body, own, members, children):
         return _placed(body, own, deque(children), body.span(node), is_braced=True)
-    fields = own.fields if body.is_host and type_.kind is TypeKind.RECORD else ()
+    fields = own.fields if type_.kind is TypeKind.RECORD else ()
     named = (*fields, *(None for _ in children[len(fields) :]))
     values = tuple(_part(body, own, *pair) for pair in zip(named, children, strict=False))
     if body.is_host:
@@ -414,14 +417,22 @@ def _left_out(body: Body, field: Node | None, type_: ClangType, span: Span) -> E
 
 def _part(body: Body, whole: ClangType, field: Node | None, node: Node) -> Expr:
     """A part of an object: a member, or an element."""
-    if not body.is_host:
-        return body.expr(node)
-    initialises(body, node)
     type_ = field.type if field is not None else whole.element if whole.kind == K.CONSTANTARRAY else None
+    if not body.is_host:
+        if type_ is not None and body.type(node).kind is not TypeKind.RECORD and _refers(body, type_):
+            raise LoweringError("an object with a reference, made of what is in braces", node)
+        return body.expr(node) if field is None else bound(body, field, node)
+    initialises(body, node)
     made = None if type_ is None else made_of_braces(body, type_, node)
     if made is None:
         made = body.expr(node) if field is None else bound(body, field, node)
     return made
+
+
+def _refers(body: Body, type_: ClangType) -> bool:
+    """Whether objects of a class have references, of their own or in their members."""
+    fields = type_.canonical.fields if type_.canonical.kind == K.RECORD else ()
+    return any(body.unit.types.is_reference(one.raw) or _refers(body, one.type) for one in fields)
 
 
 _MOST_ZEROS = 256

@@ -25,6 +25,7 @@ from wattslice.frontend.cuda.lowering.context import (
 )
 from wattslice.frontend.cuda.lowering.expressions import known_value
 from wattslice.frontend.cuda.lowering.memory import (
+    bound,
     chooses_result,
     dereference,
     gives_value,
@@ -62,27 +63,6 @@ def may_inline(body: Body, info: FunctionInfo) -> bool:
     if depth == 0:
         return True
     return depth < (MOST_RECURSION if body.known else _UNDECIDED_RECURSION)
-
-
-def temporary_object(body: Body, type_: Type, span: Span) -> Location:
-    """A fresh unnamed object."""
-    name = type_.name or "temporary"
-    if is_wide_record(type_):
-        variable = Variable(name, type_, MemorySpace.LOCAL, ir.VariableRole.TEMPORARY, span)
-        return Cell(ir.AddressOf(variable, pointer_to(type_), span), MemorySpace.LOCAL, type_, variable)
-    return RegisterPlace(body.temporary(name, type_, span), (), type_)
-
-
-def materialise(body: Body, value: Expr, span: Span) -> Location:
-    """Put a value into a fresh object, before the statement at hand."""
-    if isinstance(value, Read):
-        return value.place
-    where = temporary_object(body, value.type, span)
-    variable = where.variable if isinstance(where, RegisterPlace) else where.root
-    assert variable is not None
-    note_pointer(body, variable, (), value)
-    body.before.append(ir.Declare(variable, value, body.region(), span))
-    return where
 
 
 def inline(
@@ -300,7 +280,9 @@ def _member_initialisers(body: Body, info: FunctionInfo, span: Span) -> list[Stm
             declaration = field if field.kind == C.FIELD_DECL else field.referenced
             offset = 0 if declaration is None else body.unit.types.field_offset_bytes(declaration.raw)
             type_ = body.type(child) if declaration is None else body.unit.types.of(declaration.raw)
-            value = body.expr(child)
+            is_reference = declaration is not None and body.unit.types.is_reference(declaration.raw)
+            type_ = pointer_to(type_) if is_reference else type_
+            value = body.expr(child) if declaration is None else bound(body, declaration, child)
             target = member(body, this, field.spelling, offset, type_, span)
             if isinstance(target, RegisterPlace):
                 note_pointer(body, target.variable, target.path, value)

@@ -131,6 +131,7 @@ def joined_pointees(left: Pointee, right: Pointee) -> Pointee:
     return Pointee(
         left.space if left.space is right.space else MemorySpace.GLOBAL,
         left.root if left.root is right.root else None,
+        left.named if left.named is right.named else None,
     )
 
 
@@ -159,12 +160,19 @@ def note_pointer(body: Body, variable: Variable, path: tuple[str, ...], value: E
         for stmt in value.body.statements:
             if isinstance(stmt, ir.Return) and stmt.value is not None:
                 note_pointer(body, variable, path, stmt.value)
+        *others, _ = value.body.statements or (None,)
+        if not all(isinstance(stmt, ir.Declare | ir.ExprStmt) for stmt in others):  # it may return another
+            for (owner, inner), pointee in list(body.pointees.items()):
+                if owner is variable and inner[: len(path)] == path:
+                    body.pointees[owner, inner] = replace(pointee, named=None)
         return
     if kind is not TypeKind.POINTER:
         return
     new = pointee_of(body, value)
     if new is None:
         return
+    if is_fixed(value) and not body.is_host:
+        new = replace(new, named=dereference(body, value, value.type.element or value.type))
     key = (variable, path)
     old = body.pointees.get(key)
     body.pointees[key] = new if old is None else (_join(old, new) or new)
@@ -202,6 +210,27 @@ def address_of(body: Body, where: Location, span: Span) -> Expr:
     result = _address_in_variable(body, where, pointer_to(where.type), span)
     body.register_addresses[id(result)] = (result, where)
     return result
+
+
+def temporary_object(body: Body, type_: Type, span: Span) -> Location:
+    """A fresh unnamed object."""
+    name = type_.name or "temporary"
+    if is_wide_record(type_):
+        variable = Variable(name, type_, MemorySpace.LOCAL, ir.VariableRole.TEMPORARY, span)
+        return Cell(ir.AddressOf(variable, pointer_to(type_), span), MemorySpace.LOCAL, type_, variable)
+    return RegisterPlace(body.temporary(name, type_, span), (), type_)
+
+
+def materialise(body: Body, value: Expr, span: Span) -> Location:
+    """Put a value into a fresh object, before the statement at hand."""
+    if isinstance(value, Read):
+        return value.place
+    where = temporary_object(body, value.type, span)
+    variable = where.variable if isinstance(where, RegisterPlace) else where.root
+    assert variable is not None
+    note_pointer(body, variable, (), value)
+    body.before.append(ir.Declare(variable, value, body.region(), span))
+    return where
 
 
 # --------------------------------------------------------------------------- effects
@@ -339,6 +368,11 @@ def read(body: Body, where: Location, span: Span) -> Expr:
         if isinstance(address, ir.PointerOffset):
             return replace(address, type=pointer_to(element))
         return address
+    return loaded(body, where, span)
+
+
+def loaded(body: Body, where: Location, span: Span) -> Expr:
+    """What an object holds, also an array as a whole."""
     if isinstance(where, RegisterPlace):
         return Read(where, where.type, span)
     return ir.Load(_access(body, where), where.type, span)
@@ -384,13 +418,22 @@ def _(body: Body, node: Node) -> Location | None:
     type_ = body.type(node)
     offset = 0 if field is None else _offset_in_record(body, field)
     if body.is_host and field is not None:
-        return _host_member(body, base, field, offset, type_, body.span(node))
+        base, type_, offset = _host_member(body, base, field, offset, type_, body.span(node))
+    if field is not None and body.unit.types.is_reference(field.raw):
+        span = body.span(node)
+        held = member(body, base, name, offset, pointer_to(type_), span)
+        kept = body.pointees.get((held.variable, held.path)) if isinstance(held, RegisterPlace) else None
+        if kept is not None and kept.named is not None:
+            return kept.named
+        return dereference(body, read(body, held, span), type_)
     return member(body, base, name, offset, type_, body.span(node))
 
 
-def _host_member(body: Body, base: Location, field: Node, offset: int, type_: Type, span: Span) -> Location:
-    """A member as host code keeps it: a reference as a pointer, a bit-field in a place of its own; that of a
-    base, which a record does not list, by its address.
+def _host_member(
+    body: Body, base: Location, field: Node, offset: int, type_: Type, span: Span
+) -> tuple[Location, Type, int]:
+    """The object, type and place of a member as host code keeps it: a bit-field in a place of its own; that
+    of a base, which a record does not list, by its address.
     """
     if (field.spelling, offset) not in {(own.name, own.offset_bytes) for own in base.type.fields}:
         owner = field.semantic_parent
@@ -398,13 +441,10 @@ def _host_member(body: Body, base: Location, field: Node, offset: int, type_: Ty
             base = base_at(body, base, owner, span)
         elif base.type.fields:
             base = in_memory(body, base, span)
-    if body.unit.types.is_reference(field.raw):
-        held = member(body, base, field.spelling, offset, pointer_to(type_), span)
-        return dereference(body, read(body, held, span), type_)
     bits = body.unit.types.bits_of_field(field.raw)
     if bits is not None and type_.kind is TypeKind.INT:
         type_, offset = replace(type_, bits=bits), ir.made_up_offset(field.spelling)
-    return member(body, base, field.spelling, offset, type_, span)
+    return base, type_, offset
 
 
 def base_at(body: Body, where: Location, base: Node, span: Span) -> Location:
@@ -420,9 +460,20 @@ def base_at(body: Body, where: Location, base: Node, span: Span) -> Location:
 
 
 def bound(body: Body, declaration: Node, value: Node) -> Expr:
-    """What a member of host code is initialised with: where the object is that a reference shall name."""
-    where = body.location(value) if body.unit.types.is_reference(declaration.raw) else None
-    return body.expr(value) if where is None else address_of(body, where, body.span(value))
+    """What a member is initialised with: where the object is that a reference shall name, on the device also
+    of one without a name.
+    """
+    if not body.unit.types.is_reference(declaration.raw):
+        return body.expr(value)
+    where = body.location(value)
+    if where is None:
+        if not body.is_host and must_name_an_object(declaration.type):
+            raise LoweringError(f"'{declaration.spelling}' refers to an object that is not known here", value)
+        result = body.expr(value)
+        if body.is_host:
+            return result
+        where = materialise(body, result, body.span(value))
+    return address_of(body, where, body.span(value))
 
 
 def _offset_in_record(body: Body, field: Node) -> int:

@@ -13,8 +13,8 @@ from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.context import Binding, Body, Location, LoweringError
-from wattslice.frontend.cuda.lowering.inlining import inline, materialise, may_inline
-from wattslice.frontend.cuda.lowering.memory import with_effects
+from wattslice.frontend.cuda.lowering.inlining import inline, may_inline
+from wattslice.frontend.cuda.lowering.memory import materialise, with_effects
 from wattslice.frontend.cuda.lowering.objects import bases_of
 from wattslice.frontend.cuda.lowering.statements import bind_parts, declare, loop_body
 from wattslice.frontend.cuda.lowering.unit import Unit

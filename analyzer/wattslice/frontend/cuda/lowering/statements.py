@@ -69,7 +69,7 @@ from wattslice.frontend.cuda.lowering.objects import (
 )
 from wattslice.frontend.cuda.lowering.openmp import directive_before, in_parallel
 from wattslice.frontend.cuda.lowering.rejected import rejected, unread
-from wattslice.frontend.cuda.lowering.types import class_names, pointer_to
+from wattslice.frontend.cuda.lowering.types import class_names, is_wide_record, pointer_to
 from wattslice.frontend.cuda.lowering.unit import Rejections
 from wattslice.ir import (
     Block,
@@ -1121,7 +1121,7 @@ def _bind_copies(body: Body, declaration: Node, span: Span) -> list[Stmt]:
         raise LoweringError("structured binding whose array could not be read", declaration)
     result: list[Stmt] = []
     for position, name in enumerate(_bound(declaration)):
-        value = _copied(body, _part(body, where, position, declaration, span), declaration, span)
+        value = copy_of(body, _part(body, where, position, declaration, span), declaration, span)
         variable = Variable(name.spelling, value.type, body.home(value.type), VariableRole.LOCAL, span)
         note_pointer(body, variable, (), value)
         body.names[name.raw.data0] = variable
@@ -1129,12 +1129,16 @@ def _bind_copies(body: Body, declaration: Node, span: Span) -> list[Stmt]:
     return result
 
 
-def _copied(body: Body, where: Location, node: Node, span: Span) -> Expr:
+def copy_of(body: Body, where: Location, node: Node, span: Span) -> Expr:
+    """What an object holds; of arrays each element, so that each is known by itself."""
     type_ = where.type
-    if type_.kind is not TypeKind.ARRAY:
+    is_wide = is_wide_record(type_)
+    if type_.kind is not TypeKind.ARRAY and not is_wide:
         return read(body, where, span)
-    parts = (_part(body, where, position, node, span) for position in range(type_.length or 0))
-    return ir.Construct(tuple(_copied(body, part, node, span) for part in parts), (), type_, span)
+    number = len(type_.fields) if is_wide else type_.length or 0
+    parts = (_part(body, where, position, node, span) for position in range(number))
+    names = tuple(field.name for field in type_.fields)
+    return ir.Construct(tuple(copy_of(body, part, node, span) for part in parts), names, type_, span)
 
 
 def _part(body: Body, where: Location, position: int, node: Node, span: Span) -> Location:
