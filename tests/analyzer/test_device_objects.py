@@ -139,6 +139,11 @@ BODIES: dict[str, tuple[str, float | None]] = {
         "int a[2] = {4, 8}; auto f = [a]() mutable { return ++a[0]; }; f(); int v = f();",
         6,
     ),
+    "lambda_with_array_made_again": (
+        "int v, a[2] = {4, 8}; for (int j = 0; j < 3; ++j) "
+        "{ auto f = [=]() mutable { return ++a[0]; }; v = f(); }",
+        5,
+    ),
     "lambda_with_older_array": (
         "int a[2] = {4, 8}; auto f = [=]() { return a[0]; }; a[0] = n; int v = f();",
         4,
