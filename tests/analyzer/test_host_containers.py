@@ -162,10 +162,10 @@ ALGORITHMS = [
     ("erased", "v.erase(v.begin()); int a = v[0] * 10 + v.size();", 92),
     ("a range erased", "v.erase(v.begin() + 1, v.end()); v.push_back(3); int a = v[1] * 10 + v.size();", 32),
     ("texts appended", 'std::vector<std::string> s; std::string t = "ccc"; s.push_back("a"); s.push_back(t);'
-     "s.push_back(t.substr(1)); s.push_back(std::move(t)); int a = s.size() * 10 + s[1].size() + s[2].size();",
-     45),
-    ("texts appended in a loop", "std::vector<std::string> s; for (int i = 0; i < 300; ++i) s.push_back(\"a\");"
-     "int a = s.size();", 300),
+     "s.push_back(t.substr(1)); s.push_back(std::move(t)); "
+     "int a = s.size() * 10 + s[1].size() + s[2].size();", 45),
+    ("texts appended in a loop", "std::vector<std::string> s; "
+     'for (int i = 0; i < 300; ++i) s.push_back("a"); int a = s.size();', 300),
     ("texts appended to a member", 'struct { std::deque<std::string> d; } o; o.d.push_back("a");'
      'o.d.push_back(std::to_string(12)); int a = o.d.size() * 10 + o.d.back().size();', 22),
     ("a text inserted", 'std::vector<std::string> s = {"a", "bb"}; s.insert(s.begin(), "ccc");'
