@@ -88,6 +88,7 @@ BODIES: dict[str, tuple[str, float | None]] = {
     "pointer_set_by_lambda": ("int w = 3, v = 4; int* p = &w; auto f = [&] { p = &v; }; f(); *p = n;", None),
     "pointer_with_two_names": ("int w = 3, v = 4; int* p = &w; int*& q = p; q = &v; *p = n;", None),
     "pointer_to_pointer": ("int v = 4; int* p = &v; int** q = &p; **q = n;", None),
+    "pointer_of_an_assignment": ("int v = 4; int *p, *q = (p = &v); *q = n;", None),
     "pointers_that_swap": ("int w = 3, v = 4; int *p = &w, *q = &v; swapped(p, q); *p = n;", None),
     "pointer_parameter_that_changes": ("int w[1] = {3}; int v = 4; set_other(&v, w, n);", None),
     "pointer_parameter": ("int v = 3; set(&v, n);", N),

@@ -105,9 +105,10 @@ def objects(kernel: Kernel) -> Objects:
                     hidden.add(place.variable)
             case _:
                 pass
+    handed_on = _assigned_within(kernel.body)
     for pointer, value in given:  # an address in a pointer that nobody reads reaches nothing
-        base = _base(value)
-        if isinstance(base, AddressOf) and pointer not in read and pointer.space is MemorySpace.REGISTER:
+        base, is_read = _base(value), pointer in read or pointer in handed_on
+        if isinstance(base, AddressOf) and not is_read and pointer.space is MemorySpace.REGISTER:
             addressed[base] -= 1
     for base in _in_members_unread(kernel.body, read):
         addressed[base] -= 1
@@ -131,6 +132,16 @@ def objects(kernel: Kernel) -> Objects:
         ),
         unread=frozenset(v for v in shared - read_ones if not v.dynamic and copies[v.name, v.span] == 1),
     )
+
+
+def _assigned_within(body: Stmt) -> set[Variable]:
+    """The registers that a part of an expression assigns: `q = (p = &x)` reads what it writes."""
+    whole = {stmt.expr for stmt in walk_statements(body) if isinstance(stmt, ExprStmt)}
+    return {
+        expr.target.variable
+        for expr in expressions_below(body)
+        if isinstance(expr, Assign) and isinstance(expr.target, RegisterPlace) and expr not in whole
+    }
 
 
 def _named(
