@@ -80,6 +80,8 @@ def objects(kernel: Kernel) -> Objects:
     read: dict[Variable, set[tuple[str, ...]]] = {}
     otherwise: set[RegisterPlace] = set()
     hidden: set[Variable] = set()
+    handed_on: set[Variable] = set()  # `q = (p = &x)` reads what it writes
+    whole = {stmt.expr for stmt in walk_statements(kernel.body) if isinstance(stmt, ExprStmt)}
     declared = {stmt.variable for stmt in walk_statements(kernel.body) if isinstance(stmt, Declare)}
     given: list[tuple[Variable, Expr]] = list(register_assignments(kernel.body))
     for expr in expressions_below(kernel.body):
@@ -101,11 +103,12 @@ def objects(kernel: Kernel) -> Objects:
                     otherwise.add(place)
             case Assign(target=RegisterPlace() as place) | Increment(target=RegisterPlace() as place):
                 written.setdefault(place.variable, set()).add(place.path)
+                if expr not in whole:
+                    handed_on.add(place.variable)
                 if _is_seen_otherwise(place):
                     hidden.add(place.variable)
             case _:
                 pass
-    handed_on = _assigned_within(kernel.body)
     for pointer, value in given:  # an address in a pointer that nobody reads reaches nothing
         base, is_read = _base(value), pointer in read or pointer in handed_on
         if isinstance(base, AddressOf) and not is_read and pointer.space is MemorySpace.REGISTER:
@@ -132,16 +135,6 @@ def objects(kernel: Kernel) -> Objects:
         ),
         unread=frozenset(v for v in shared - read_ones if not v.dynamic and copies[v.name, v.span] == 1),
     )
-
-
-def _assigned_within(body: Stmt) -> set[Variable]:
-    """The registers that a part of an expression assigns: `q = (p = &x)` reads what it writes."""
-    whole = {stmt.expr for stmt in walk_statements(body) if isinstance(stmt, ExprStmt)}
-    return {
-        expr.target.variable
-        for expr in expressions_below(body)
-        if isinstance(expr, Assign) and isinstance(expr.target, RegisterPlace) and expr not in whole
-    }
 
 
 def _named(

@@ -43,9 +43,11 @@ def agreed_sizes(instances: Iterable[LaunchInstance], kernels: Iterable[ir.Kerne
         )
         for parameter, size in agreeing_sizes(kernel, grid, block, arguments, extents).items():
             name = passed.get(parameter)
-            if name is not None and size.is_check and size.value:
+            if name is None or not size.value:
+                continue
+            if size.is_check:
                 checked[name] = min(size.value, checked.get(name, size.value))
-            elif name is not None and size.value:
+            else:
                 walked[name] = max(size.value, walked.get(name, size.value))
     values: dict[str, set[int]] = {}
     for (name, _), value in {**walked, **checked}.items():
