@@ -534,7 +534,7 @@ def test_a_class_in_a_folder_of_headers_is_found_by_the_main_of_another(tmp_path
         '#include "core.h"\n__global__ void k(int n) {}\nSolver::Solver(int n) : blocks(n / 100) {}\n'
         "void Solver::step() { k<<<blocks, 64>>>(blocks); }\n"
     )
-    around = Neighbours(partial(read_callers, core), definitions=partial(read_definitions, core))
+    around = Neighbours(partial(read_callers, core), definitions=lambda sought: read_definitions(*sought))
     (launch,) = resolve_launches(read_cuda(core), NO_OVERRIDES, load_gpu("v100"), around)
     assert (launch.grid, launch.arguments, launch.times) == ((7, 1, 1), (7,), 2)
 

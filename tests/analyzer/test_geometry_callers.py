@@ -231,7 +231,7 @@ def resolved(folder: Path, name: str, **files: str) -> KernelLaunch:
         stem, _, suffix = file.rpartition("_")
         (folder / f"{stem}.{suffix}").write_text(text)
     path = folder / f"{name}.cu"
-    around = Neighbours(partial(read_callers, path), definitions=partial(read_definitions, path))
+    around = Neighbours(partial(read_callers, path), definitions=lambda sought: read_definitions(*sought))
     (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
     return launch
 
@@ -264,6 +264,19 @@ def test_what_a_file_beside_defines(tmp_path, launch, geometry, definitions):
     assert (found.grid[0], found.block[0], found.source) == (*geometry, LaunchSource.HOST_CODE)
 
 
+def test_what_is_defined_below_the_folder_of_main(tmp_path):
+    (tmp_path / ".git").mkdir()
+    for folder in ("kernels", "util/num"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "kernels/k.cu").write_text(GO)
+    (tmp_path / "util/num/num.c").write_text("int twice(int n) { return 2 * n; }\n")
+    (tmp_path / "main.c").write_text("int twice(int); void go(int); int main() { go(twice(7)); }\n")
+    path = tmp_path / "kernels/k.cu"
+    around = Neighbours(partial(read_callers, path), definitions=lambda sought: read_definitions(*sought))
+    (launch,) = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
+    assert (launch.grid[0], launch.source) == (14, LaunchSource.HOST_CODE)
+
+
 @pytest.mark.parametrize("call", ["", "void go();"])
 def test_small_tables_and_names_in_capitals_are_joined_without_a_header(tmp_path, call):
     launch = "float *x; k<<<SIZES[2], N / 64>>>(x, TABLE[1].n);"
@@ -287,7 +300,7 @@ def launches_beside(folder: Path, **files: str) -> list[tuple[int, int | None, s
         stem, _, suffix = file.rpartition("_")
         (folder / f"{stem}.{suffix}").write_text(text)
     path = folder / "k.cu"
-    around = Neighbours(partial(read_callers, path), definitions=partial(read_definitions, path))
+    around = Neighbours(partial(read_callers, path), definitions=lambda sought: read_definitions(*sought))
     found = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), around)
     return [
         (one.grid[0], one.times, one.times_unknown, one.assumptions[0].message if one.assumptions else "")
@@ -556,8 +569,8 @@ def test_definitions_of_the_c_library_are_not_looked_for(tmp_path):
     )
     asked: list[frozenset[str]] = []
 
-    def definitions(names: frozenset[str]) -> tuple[()]:
-        asked.append(names)
+    def definitions(sought: tuple[Path, frozenset[str]]) -> tuple[()]:
+        asked.append(sought[1])
         return ()
 
     resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"), Neighbours(definitions=definitions))

@@ -224,7 +224,7 @@ def _has_its_own(file: str, names: frozenset[str], asked: str, around: Surroundi
 
 
 def _near(folder: str, around: Surroundings, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Iterable[str]]:
-    """Files in `folder`, in the folders in it, in the one above, in those beside it, and then all below the
+    """Files in `folder`, in the folders in it and in these, in the one above, in those beside it, and then all below the
     top of a repository that has no more than `MAX_SCANNED`; each sorted.
 
     Listed as they are asked for: beside a folder there may be thousands. What is above the top of a
@@ -235,5 +235,7 @@ def _near(folder: str, around: Surroundings, suffixes: frozenset[str] = SUFFIXES
         is_outside = is_top and place != folder
         yield () if is_outside else around.files_in(place, suffixes)
         inside = () if is_outside else around.listed(place).folders
+        if place == folder:
+            inside = tuple(chain(inside, *(around.listed(inner).folders for inner in inside)))
         yield chain.from_iterable(around.files_in(inner, suffixes) for inner in inside)
     yield around.repository_files(folder, suffixes, MAX_SCANNED)

@@ -176,6 +176,10 @@ LauncherReader = Callable[[frozenset[str]], ir.Program | None]
 """Reads the host code of a file that includes this one and launches its kernels of these names."""
 
 
+DefinitionReader = Callable[[tuple[Path, frozenset[str]]], Sequence[ir.Program]]
+"""Reads the host code near a file that defines functions or variables of these names."""
+
+
 ArgumentFinder = Callable[[Path], ProgramArguments | None]
 """What the program whose `main` is in this file is run with."""
 
@@ -192,7 +196,7 @@ class Neighbours(Struct, frozen=True):
     callers: CallerReader | None = None
     launcher: LauncherReader | None = None
     arguments: ArgumentFinder | None = None
-    definitions: CallerReader | None = None
+    definitions: DefinitionReader | None = None
     linking: CallerReader | None = None
 
 
@@ -440,11 +444,10 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
             break
         wider = _together(wider, callers)
     asked.clear()
-    for _ in range(MOST_CALLS_APART if around.definitions is not None else 0):
+    for _ in range(MOST_CALLS_APART):
         names = _undefined(wider) - asked
         asked |= names
-        others = around.definitions(names) if names and around.definitions is not None else ()
-        known, wider = wider, _of_one_program(wider, others, names)
+        known, wider = wider, _with_definitions(wider, names, around)
         if wider is known:
             break
     return None if wider is program else wider
@@ -469,6 +472,17 @@ def _of_one_program(program: ir.Program, others: Sequence[ir.Program], names: Co
     if not doubt and not any(other.functions or other.globals for other in chosen):
         return program
     return replace(_together(program, chosen), in_doubt={**program.in_doubt, **doubt})
+
+
+def _with_definitions(program: ir.Program, names: frozenset[str], around: Neighbours) -> ir.Program:
+    """`program` with what defines `names` near its file, or else near its `main`."""
+    mains = (file_of(f.span.file) for f in program.functions if f.name == "main")
+    wider = program
+    for place in dict.fromkeys((file_of(program.file), *mains)):
+        if names and around.definitions is not None:
+            wider = _of_one_program(wider, around.definitions((place, names)), names)
+            names &= _undefined(wider)
+    return wider
 
 
 def _name_in_calls(function: ir.Function) -> str:

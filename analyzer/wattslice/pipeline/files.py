@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ from wattslice.ir.walking import deep_recursion, in_one_piece, no_collections
 from wattslice.launches.data import check_data
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.overrides import KnownNames, check_overrides, known_names, unmatched_settings
-from wattslice.launches.resolver import CallerReader, Neighbours, resolve_launches
+from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice.pipeline.cache.keeper import CurrentInputs, Keeper, keeper
 from wattslice.pipeline.joining import FileAnalysis, joined
 from wattslice.pipeline.launch import LaunchResult, analyze_launch, bare_facts
@@ -295,17 +295,22 @@ def neighbours_of(path: Path, config: Config) -> Neighbours:
         partial(read_callers, path, options=config.parse, around=around),
         partial(read_launcher, path, options=config.parse, around=around),
         arguments,
-        partial(read_definitions, path, options=config.parse, around=around),
+        lambda sought: read_definitions(*sought, options=config.parse, around=around),
         partial(read_linking, path, options=config.parse, around=around),
     )
+
+
+_Question = TypeVar("_Question")
 
 
 def _noting(around: Neighbours, read: list[Program]) -> Neighbours:
     """`around`, of which all that it reads for host code is added to `read`."""
 
-    def noted(reader: CallerReader | None) -> CallerReader | None:
-        def reading(names: frozenset[str]) -> Sequence[Program]:
-            found = () if reader is None else reader(names)
+    def noted(
+        reader: Callable[[_Question], Sequence[Program]] | None,
+    ) -> Callable[[_Question], Sequence[Program]] | None:
+        def reading(question: _Question) -> Sequence[Program]:
+            found = () if reader is None else reader(question)
             read.extend(found)
             return found
 

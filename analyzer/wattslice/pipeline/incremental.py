@@ -9,7 +9,6 @@ anew only where its kernel, its geometry or its arguments are.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -102,7 +101,7 @@ class _Reading(Struct, frozen=True):
     callers: _Heard[frozenset[str], Sequence[Program]]
     launcher: _Heard[frozenset[str], Program | None]
     arguments: _Heard[Path, ProgramArguments | None]
-    definitions: _Heard[frozenset[str], Sequence[Program]]
+    definitions: _Heard[tuple[Path, frozenset[str]], Sequence[Program]]
     linking: _Heard[frozenset[str], Sequence[Program]]
     launches: tuple[tuple[int, KernelLaunch], ...]
     kernels: tuple[Kernel, ...] | None  # None: whatever is in their bodies
@@ -172,18 +171,16 @@ class _RememberedStages(Stages):
         def read(file: Path, names: frozenset[str]) -> CallerProgram:
             return self._read_caller(file, config, names)
 
-        def programs(
-            find: Callable[[Path, frozenset[str]], tuple[Path, ...]], names: frozenset[str]
-        ) -> tuple[Program, ...]:
-            found = [read(file, names).program for file in find(path, names)]
+        def programs(files: tuple[Path, ...], names: frozenset[str]) -> tuple[Program, ...]:
+            found = [read(file, names).program for file in files]
             return tuple(program for program in found if program is not None)
 
         return Neighbours(
-            partial(programs, caller_files),
+            lambda names: programs(caller_files(path, names), names),
             lambda kernels: first_launcher(path, kernels, lambda file: read(file, kernels)),
             plain.arguments,
-            partial(programs, definition_files),
-            partial(programs, linking_files),
+            lambda sought: programs(definition_files(*sought), sought[1]),
+            lambda kernels: programs(linking_files(path, kernels), kernels),
         )
 
     def _read_caller(self, file: Path, config: Config, names: frozenset[str]) -> CallerProgram:
@@ -203,7 +200,7 @@ class _RememberedStages(Stages):
             callers: list[tuple[frozenset[str], Sequence[Program]]] = []
             launcher: list[tuple[frozenset[str], Program | None]] = []
             arguments: list[tuple[Path, ProgramArguments | None]] = []
-            definitions: list[tuple[frozenset[str], Sequence[Program]]] = []
+            definitions: list[tuple[tuple[Path, frozenset[str]], Sequence[Program]]] = []
             linking: list[tuple[frozenset[str], Sequence[Program]]] = []
             noted = Neighbours(
                 _noted(around.callers, callers),

@@ -249,7 +249,7 @@ def launches_in(
         partial(read_callers, path),
         partial(read_launcher, path),
         find_arguments,
-        partial(read_definitions, path),
+        lambda sought: read_definitions(*sought),
         partial(read_linking, path),
     )
     launches = resolve_launches(program, NO_OVERRIDES, gpu, ALONE if alone else others)
