@@ -6,6 +6,7 @@ function that it is given is nobody's here, `std::greater` and its kin aside.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -206,3 +207,23 @@ def algorithm_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
     if type_.kind not in _SCALARS or type_.lanes != 1 or not 0 <= number <= MOST_MOVED:
         return None
     return None if len(given) < least else function(_Range(memory, first, number, type_, node, given))
+
+
+_SPLITS: dict[str, Callable[[float], tuple[float, float]]] = {
+    **dict.fromkeys(("frexp", "frexpf"), math.frexp),
+    **dict.fromkeys(("modf", "modff"), math.modf),
+}
+
+
+def split_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) -> Value | None:
+    """Value of `frexp` and `modf`, after they have written their second part; None of another call."""
+    split = _SPLITS.get(node.name.removeprefix("std::"))
+    if split is None or len(arguments) != 2:
+        return None
+    number, place = arguments
+    type_ = node.arguments[1].type.element
+    if not isinstance(number, (int, float)) or not isinstance(place, Pointer) or type_ is None:
+        return None
+    first, second = split(number)
+    memory.write(place.storage, place.offset, second, type_)
+    return first

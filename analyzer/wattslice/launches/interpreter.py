@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches import host_api
-from wattslice.launches.algorithms import algorithm_call
+from wattslice.launches.algorithms import algorithm_call, split_call
 from wattslice.launches.call_graph import CallGraph, Source, read_by_condition
 from wattslice.launches.command_line import (
     BITS,
@@ -421,7 +421,7 @@ class Interpreter(HostLoops):
                 return Unknown("no value")
             if (found := self._calls_with_elements(node, arguments)) is not None:
                 return found
-            for known in (text_call, tensor_call, self._files.call, algorithm_call):
+            for known in (text_call, tensor_call, self._files.call, algorithm_call, split_call):
                 if (value := known(self.memory, node, arguments)) is not None:
                     self._budget += self._files.steps_for_reading()
                     return value
