@@ -32,7 +32,8 @@ KNOWN = [
     ("the start of an array", "int v[4]; memset(v, 0, 2 * sizeof(int)); int n = v[1];", 0),
     ("not its rest", "int v[4]; memset(v, 0, 2 * sizeof(int)); int n = v[2];", None),
     ("mathematics", "int n = 100 * 2 * asin(1.0) + fmod(7.5, 2) + hypot(3.0, 4.0) + atan2(0.0, 1.0);", 320),
-    ("two parts of a number", "int e; double w; int n = 16 * frexpf(1000.0f, &e) + 10 * e + 4 * modf(7.25, &w) + w;", 123),
+    ("two parts of a number",
+     "int e; double w; int n = 16 * frexpf(1000.0f, &e) + 10 * e + 4 * modf(7.25, &w) + w;", 123),
     ("no real number of bytes that are not 0", "C c; memset(&c, 1, sizeof(c)); int n = c.f;", None),
 ]  # fmt: skip
 

@@ -224,8 +224,8 @@ def _has_its_own(file: str, names: frozenset[str], asked: str, around: Surroundi
 
 
 def _near(folder: str, around: Surroundings, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Iterable[str]]:
-    """Files in `folder`, in the folders in it and in these, in the one above, in those beside it, and then all below the
-    top of a repository that has no more than `MAX_SCANNED`; each sorted.
+    """Files in `folder`, in the folders in it and in these, in the one above, in those beside it, and then
+    all below the top of a repository that has no more than `MAX_SCANNED`; each sorted.
 
     Listed as they are asked for: beside a folder there may be thousands. What is above the top of a
     repository belongs to others, and a clone elsewhere would have other neighbours.
