@@ -111,6 +111,10 @@ KINDS = (
 """What a first cause says about the repository; what fits none is for wattslice to mend."""
 
 
+NOT_TOLD = tuple(KINDS[index][0] for index in (0, 1, 4, 6, 7))
+"""Kinds that no reader of the repository could mend: a file, words or a result that it does not hold."""
+
+
 NOT_LAUNCHED = "by a function that nothing in its program calls"
 _PARAMETER_OF = re.compile(r"a parameter of (\w+)\(\), (?:which nothing|whose callers)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -327,6 +331,7 @@ def section(shares: list[Share]) -> list[str]:
     for share in shares:
         total.add(share)
     beyond = total.kinds[NOT_LAUNCHED] + total.kinds[KINDS[0][0]]
+    told = total.launched - total.kinds[NOT_LAUNCHED] - sum(total.kinds[kind] for kind in NOT_TOLD)
     causes = sorted(total.missing.items(), key=lambda entry: -len(entry[1]))
     return [
         "| suite | launched in their file | geometry known | arguments, too | computed "
@@ -341,7 +346,9 @@ def section(shares: list[Share]) -> list[str]:
         *(f"| {number} | {kind} | `{total.examples[kind]}` |" for kind, number in total.kinds.most_common()),
         "",
         f"Of the {total.launched - beyond} kernels that neither a missing file nor the lack of any caller "
-        f"keeps unknown, {total.known / max(total.launched - beyond, 1):.1%} have geometry and arguments.",
+        f"keeps unknown, {total.known / max(total.launched - beyond, 1):.1%} have geometry and arguments. Of "
+        f"the {told} that are left without those whose cause is a file or words that the repository does not "
+        f"hold, a result of the GPU or a launch that is not possible: {total.known / max(told, 1):.1%}.",
         "",
         "| number | first cause | for example |",
         "|---|---|---|",
