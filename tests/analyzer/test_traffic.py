@@ -25,8 +25,12 @@ INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 N = 1000 * 256
 
 
+def traffic_of(launch, profile):
+    return traffic(launch, profile, lower_instructions(launch.kernel, profile).requests)
+
+
 def moved_by(launch, profile):
-    moved = traffic(launch, profile, lower_instructions(launch.kernel, profile).requests)
+    moved = traffic_of(launch, profile)
     for level in ("l1_bytes", "l2_bytes", "dram_bytes", "shared_passes"):
         parts = math.fsum(getattr(part, level) for part in moved.by_access)
         constants = moved.constant_requests if level == "shared_passes" else 0.0
@@ -117,11 +121,40 @@ def test_members_that_nobody_reads_are_not_requested(tmp_path):
     assert moved.dram_bytes == pytest.approx(12 + 4)
 
 
-def test_requests_for_one_object_whose_address_is_data_fetch_it_once(tmp_path):
-    source = f"__global__ void k(const float3 *x, const int *c, float3 *y) {{ {INDEX} y[i] = x[c[i]]; }}"
+@pytest.mark.parametrize(
+    ("taken", "floats", "sectors"),
+    [  # of 8 places of a float in a sector; an object of n floats lies across one more in n - 1 of them
+        ("float3 b = ((const float3 *)x)[k]; s = b.x + b.y + b.z;", 3, 1.25),
+        ("float3 b = ((const float3 *)x)[k]; s = b.y;", 1, 1.0),
+        ("s = x[3 * k] + x[3 * k + 1] + x[3 * k + 2];", 3, 1.25),
+        ("s = x[3 * k]; s += x[3 * k + 2]; s += x[3 * k + 1];", 3, 1.25),
+        ("for (int c = 0; c < 3; ++c) s += x[3 * k + c];", 3, 1.25),
+        ("for (int c = 0; c < 3; ++c) y[3 * i + c] = x[3 * k + c];", 3, 1.25),  # loads and stores in turn
+        ("for (int c = 0; c < 9; ++c) s += x[9 * k + c];", 9, 2.0),
+        ("s = x[8 * k] + x[8 * k + 5];", 2, 1.0),  # records fill sectors
+        ("s = x[8 * k] + x[8 * k + 8];", 2, 2.0),
+        ("s = x[k] + x[k + n];", 2, 2.0),  # nothing says how far apart
+        ("s = x[3 * k]; if (i % 2) s = x[3 * k + 1]; else s += x[3 * k + 2];", 2, 2.0),  # one or the other
+    ],
+)
+def test_members_of_a_record_whose_address_is_data_share_its_sectors(tmp_path, taken, floats, sectors):
+    """L1 serves each request; L2 and DRAM each sector once."""
+    source = f"""__global__ void k(const int *c, const float *x, float *y, float *z, int n) {{
+      {INDEX} int k = c[i]; float s = 0.0f; {taken} z[i] = s;
+    }}"""
+    launch, profile = counted(tmp_path, source, "k=1000:256", "n=70001")
+    loads = [one for one in traffic_of(launch, profile).by_access if one.access.root is not None]
+    of_x = [one for one in loads if one.access.root.name == "x"]
+    assert math.fsum(one.l1_bytes for one in of_x) == pytest.approx(32 * floats)
+    assert math.fsum(one.l2_bytes for one in of_x) == pytest.approx(32 * sectors)
+    assert math.fsum(one.dram_bytes for one in of_x) == pytest.approx(32 * sectors)
+
+
+def test_stores_to_a_record_whose_address_is_data_reach_dram_together(tmp_path):
+    words = "y[3 * k] = 1.0f; y[3 * k + 1] = 2.0f; y[3 * k + 2] = 3.0f;"
+    source = f"__global__ void k(const int *c, float *y) {{ {INDEX} int k = c[i]; {words} }}"
     moved = moved_by(*counted(tmp_path, source, "k=1000:256"))
-    assert moved.l1_bytes == pytest.approx(3 * 32 + 4 + 36)
-    assert moved.dram_bytes == pytest.approx(32 + 4 + 12)
+    assert (moved.l2_bytes, moved.dram_bytes) == pytest.approx((4 + 3 * 32, 4 + 1.25 * 32))
 
 
 def test_shifted_accesses_of_one_object_share_its_bytes(tmp_path):

@@ -9,6 +9,7 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wattslice.counting.sites import SECTOR_BYTES
 from wattslice.ir import (
     AddressOf,
     Assign,
@@ -45,7 +46,7 @@ from wattslice.ir import (
 from wattslice.patterns import regex
 from wattslice.workload.instructions.kinds import Cost, barrier_cost, call_cost
 from wattslice.workload.instructions.kinds import InstructionKind as K
-from wattslice.workload.instructions.memory import SECTOR_BYTES, SEEN_BY_OTHERS, Memory
+from wattslice.workload.instructions.memory import SEEN_BY_OTHERS, Memory
 from wattslice.workload.instructions.operators import FLOAT_KINDS, is_minimum, is_there, per_operation
 from wattslice.workload.instructions.value_graph import (
     AT_START,
