@@ -975,3 +975,56 @@ def test_data_lead_the_lanes_of_a_warp_anywhere_in_a_shared_table(tmp_path, inde
 def test_a_table_of_few_words_has_fewer_passes(tmp_path):
     source = f"__shared__ int t[64]; __global__ void k(const int *x, int *y) {{ {INDEX} y[i] = t[x[i]]; }}"
     assert moved_by(*counted(tmp_path, source, "k=1000:256")).shared_passes == pytest.approx(2, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "v & 7",
+        "v % 8",
+        "(unsigned)v >> 29",
+        "v < 0 ? 0 : v > 7 ? 7 : v",
+        "7 < v ? 7 : !(v >= 0) ? 0 : v",
+        "clamped(v, 0, 7)",
+        "max(min(v, 7), 0)",
+        "min(abs(v % 100), 7)",
+        "(int)(__saturatef(f) * 7.0f)",
+        "(int)fminf(fmaxf(f, 0.0f), 7.0f)",
+        "v; if (bin > 7) bin = 7; if (bin < 0) bin = 0",
+        "v; if (bin >= n) bin = n - 1; if (bin < 0) bin = 0",
+        "v; if (bin < 0 || bin >= 8) return",
+        "0; if (f < 0.0f) f = 0.0f; if (f > 7.0f) f = 7.0f; bin = (int)f",
+        "v; if (bin < 0) { bin = 0; } else if (bin > 7) { bin = 7; }",
+    ],
+)
+def test_bounds_of_a_bin_are_one_however_they_are_written(tmp_path, chosen):
+    """Eight words, in one line of L2."""
+    source = f"""__device__ int clamped(int v, int a, int b) {{ return v < a ? a : (v > b ? b : v); }}
+    __global__ void k(const int *x, const float *y, int *h, int n) {{
+      {INDEX} int v = x[i]; float f = y[i]; int bin = {chosen}; atomicAdd(&h[bin], 1);
+    }}"""
+    launch, profile = counted(tmp_path, source, "k=1000:256", "n=8")
+    moved = traffic_of(launch, profile)
+    assert moved.atomic_requests > 0
+    assert moved.atomic_line_requests == pytest.approx(moved.atomic_requests)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "v; if (bin > 7) bin = 7",  # nothing says where it begins, but what lies before an array is not met
+        "v; if (bin < 8) bin = x[i + n]",
+        "v; if ((short)bin < 0 || (short)bin >= 8) return",  # of its lower half alone
+        "v; if (bin < 0 || bin >= 8) bin = x[i + n]",
+        "v; if (bin >= 0 && bin < 8) bin = x[i + n]",
+        "v; if (bin < 0 && bin >= 8) return",
+    ],
+)
+def test_what_is_no_bound_bounds_nothing(tmp_path, chosen):
+    source = f"""__global__ void k(const int *x, int *h, int n) {{
+      {INDEX} int v = x[i]; int bin = {chosen}; atomicAdd(&h[bin], 1);
+    }}"""
+    launch, profile = counted(tmp_path, source, "k=1000:256", "n=8")
+    moved = traffic_of(launch, profile)
+    assert moved.atomic_requests > 0
+    assert moved.atomic_line_requests < 1e-6 * moved.atomic_requests  # an array of any size

@@ -314,7 +314,7 @@ DETAILED_VISITS = 6
 REACH_VISITS = 48
 """Visits of one access site that may extend what it reaches."""
 
-MOST_BOUNDED_BYTES = 1 << 31
+MOST_BOUNDED_BYTES = 1 << 30
 """Bounds that are wider say nothing."""
 
 TEXTURE_PITCH_TEXELS = 1 << 14
