@@ -9,7 +9,6 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wattslice.counting.sites import SECTOR_BYTES
 from wattslice.ir import (
     AddressOf,
     Assign,
@@ -48,6 +47,7 @@ from wattslice.workload.instructions.kinds import Cost, barrier_cost, call_cost
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import SEEN_BY_OTHERS, Memory
 from wattslice.workload.instructions.operators import FLOAT_KINDS, is_minimum, is_there, per_operation
+from wattslice.workload.instructions.sectors import SECTOR_BYTES
 from wattslice.workload.instructions.value_graph import (
     AT_START,
     Computation,

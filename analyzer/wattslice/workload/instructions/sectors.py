@@ -7,8 +7,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from wattslice.counting.sites import SECTOR_BYTES
 from wattslice.workload.instructions.value_graph import MemoryRequest
+
+SECTOR_BYTES = 32
 
 
 def new_share(together: Sequence[MemoryRequest]) -> float:
