@@ -135,9 +135,16 @@ def test_a_stride_that_was_assumed_tells_nothing(tmp_path):
     assert "PW041" not in advised(tmp_path, "int unheardOf();" + source)
 
 
-def test_what_coalescing_saves_is_what_the_model_says_of_the_coalesced_kernel(tmp_path):
-    apart = analysed(tmp_path, GLOBAL.format(type="float", body="out[i] = in[16 * i];", n=8))
-    near = analysed(tmp_path, GLOBAL.format(type="float", body="out[i] = in[i];", n=8))
+@pytest.mark.parametrize(
+    ("far", "beside"),
+    [
+        ("in[16 * i]", "in[i]"),
+        ("in[16 * i] + in[16 * i + 1]", "in[i] + in[i + (1 << 20)]"),  # each with sectors of its own
+    ],
+)
+def test_what_coalescing_saves_is_what_the_model_says_of_the_coalesced_kernel(tmp_path, far, beside):
+    apart = analysed(tmp_path, GLOBAL.format(type="float", body=f"out[i] = {far};", n=8))
+    near = analysed(tmp_path, GLOBAL.format(type="float", body=f"out[i] = {beside};", n=8))
     (advice,) = (advice for advice in apart.advice if advice.rule == "PW041")
     assert (advice.power_w, advice.energy_j) == pytest.approx(saved(apart, near), rel=0.02)
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from wattslice.counting import bounds
 from wattslice.counting.trips import trip_count, value_at
 from wattslice.counting.values import (
     VARYING,
@@ -167,3 +168,11 @@ def test_warps_are_uniform_by_themselves():
         changed = warps.copy()
         changed[lane] = 7
         assert not is_warp_uniform(changed)
+
+
+def test_what_a_type_of_floating_point_numbers_holds_bounds_nothing():
+    assert bounds.within(None, Type(TypeKind.FLOAT, bits=16)) is None
+    assert bounds.within((0, 7), FLOAT32) == (0, 7)
+    assert bounds.of_operation(BinaryOp.MUL, (0, 1), bounds.of_known(6.5), FLOAT32) == (0, 7)
+    assert bounds.of_operation(BinaryOp.DIV, (0, 1), (2, 2), FLOAT32) is None
+    assert bounds.of_known(float("inf")) is None

@@ -25,8 +25,12 @@ INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 N = 1000 * 256
 
 
+def traffic_of(launch, profile):
+    return traffic(launch, profile, lower_instructions(launch.kernel, profile).requests)
+
+
 def moved_by(launch, profile):
-    moved = traffic(launch, profile, lower_instructions(launch.kernel, profile).requests)
+    moved = traffic_of(launch, profile)
     for level in ("l1_bytes", "l2_bytes", "dram_bytes", "shared_passes"):
         parts = math.fsum(getattr(part, level) for part in moved.by_access)
         constants = moved.constant_requests if level == "shared_passes" else 0.0
@@ -117,11 +121,40 @@ def test_members_that_nobody_reads_are_not_requested(tmp_path):
     assert moved.dram_bytes == pytest.approx(12 + 4)
 
 
-def test_requests_for_one_object_whose_address_is_data_fetch_it_once(tmp_path):
-    source = f"__global__ void k(const float3 *x, const int *c, float3 *y) {{ {INDEX} y[i] = x[c[i]]; }}"
+@pytest.mark.parametrize(
+    ("taken", "floats", "sectors"),
+    [  # of 8 places of a float in a sector; an object of n floats lies across one more in n - 1 of them
+        ("float3 b = ((const float3 *)x)[k]; s = b.x + b.y + b.z;", 3, 1.25),
+        ("float3 b = ((const float3 *)x)[k]; s = b.y;", 1, 1.0),
+        ("s = x[3 * k] + x[3 * k + 1] + x[3 * k + 2];", 3, 1.25),
+        ("s = x[3 * k]; s += x[3 * k + 2]; s += x[3 * k + 1];", 3, 1.25),
+        ("for (int c = 0; c < 3; ++c) s += x[3 * k + c];", 3, 1.25),
+        ("for (int c = 0; c < 3; ++c) y[3 * i + c] = x[3 * k + c];", 3, 1.25),  # loads and stores in turn
+        ("for (int c = 0; c < 9; ++c) s += x[9 * k + c];", 9, 2.0),
+        ("s = x[8 * k] + x[8 * k + 5];", 2, 1.0),  # records fill sectors
+        ("s = x[8 * k] + x[8 * k + 8];", 2, 2.0),
+        ("s = x[k] + x[k + n];", 2, 2.0),  # nothing says how far apart
+        ("s = x[3 * k]; if (i % 2) s = x[3 * k + 1]; else s += x[3 * k + 2];", 2, 2.0),  # one or the other
+    ],
+)
+def test_members_of_a_record_whose_address_is_data_share_its_sectors(tmp_path, taken, floats, sectors):
+    """L1 serves each request; L2 and DRAM each sector once."""
+    source = f"""__global__ void k(const int *c, const float *x, float *y, float *z, int n) {{
+      {INDEX} int k = c[i]; float s = 0.0f; {taken} z[i] = s;
+    }}"""
+    launch, profile = counted(tmp_path, source, "k=1000:256", "n=70001")
+    loads = [one for one in traffic_of(launch, profile).by_access if one.access.root is not None]
+    of_x = [one for one in loads if one.access.root.name == "x"]
+    assert math.fsum(one.l1_bytes for one in of_x) == pytest.approx(32 * floats)
+    assert math.fsum(one.l2_bytes for one in of_x) == pytest.approx(32 * sectors)
+    assert math.fsum(one.dram_bytes for one in of_x) == pytest.approx(32 * sectors)
+
+
+def test_stores_to_a_record_whose_address_is_data_reach_dram_together(tmp_path):
+    words = "y[3 * k] = 1.0f; y[3 * k + 1] = 2.0f; y[3 * k + 2] = 3.0f;"
+    source = f"__global__ void k(const int *c, float *y) {{ {INDEX} int k = c[i]; {words} }}"
     moved = moved_by(*counted(tmp_path, source, "k=1000:256"))
-    assert moved.l1_bytes == pytest.approx(3 * 32 + 4 + 36)
-    assert moved.dram_bytes == pytest.approx(32 + 4 + 12)
+    assert (moved.l2_bytes, moved.dram_bytes) == pytest.approx((4 + 3 * 32, 4 + 1.25 * 32))
 
 
 def test_shifted_accesses_of_one_object_share_its_bytes(tmp_path):
@@ -942,3 +975,56 @@ def test_data_lead_the_lanes_of_a_warp_anywhere_in_a_shared_table(tmp_path, inde
 def test_a_table_of_few_words_has_fewer_passes(tmp_path):
     source = f"__shared__ int t[64]; __global__ void k(const int *x, int *y) {{ {INDEX} y[i] = t[x[i]]; }}"
     assert moved_by(*counted(tmp_path, source, "k=1000:256")).shared_passes == pytest.approx(2, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "v & 7",
+        "v % 8",
+        "(unsigned)v >> 29",
+        "v < 0 ? 0 : v > 7 ? 7 : v",
+        "7 < v ? 7 : !(v >= 0) ? 0 : v",
+        "clamped(v, 0, 7)",
+        "max(min(v, 7), 0)",
+        "min(abs(v % 100), 7)",
+        "(int)(__saturatef(f) * 7.0f)",
+        "(int)fminf(fmaxf(f, 0.0f), 7.0f)",
+        "v; if (bin > 7) bin = 7; if (bin < 0) bin = 0",
+        "v; if (bin >= n) bin = n - 1; if (bin < 0) bin = 0",
+        "v; if (bin < 0 || bin >= 8) return",
+        "0; if (f < 0.0f) f = 0.0f; if (f > 7.0f) f = 7.0f; bin = (int)f",
+        "v; if (bin < 0) { bin = 0; } else if (bin > 7) { bin = 7; }",
+    ],
+)
+def test_bounds_of_a_bin_are_one_however_they_are_written(tmp_path, chosen):
+    """Eight words, in one line of L2."""
+    source = f"""__device__ int clamped(int v, int a, int b) {{ return v < a ? a : (v > b ? b : v); }}
+    __global__ void k(const int *x, const float *y, int *h, int n) {{
+      {INDEX} int v = x[i]; float f = y[i]; int bin = {chosen}; atomicAdd(&h[bin], 1);
+    }}"""
+    launch, profile = counted(tmp_path, source, "k=1000:256", "n=8")
+    moved = traffic_of(launch, profile)
+    assert moved.atomic_requests > 0
+    assert moved.atomic_line_requests == pytest.approx(moved.atomic_requests)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "v; if (bin > 7) bin = 7",  # nothing says where it begins, but what lies before an array is not met
+        "v; if (bin < 8) bin = x[i + n]",
+        "v; if ((short)bin < 0 || (short)bin >= 8) return",  # of its lower half alone
+        "v; if (bin < 0 || bin >= 8) bin = x[i + n]",
+        "v; if (bin >= 0 && bin < 8) bin = x[i + n]",
+        "v; if (bin < 0 && bin >= 8) return",
+    ],
+)
+def test_what_is_no_bound_bounds_nothing(tmp_path, chosen):
+    source = f"""__global__ void k(const int *x, int *h, int n) {{
+      {INDEX} int v = x[i]; int bin = {chosen}; atomicAdd(&h[bin], 1);
+    }}"""
+    launch, profile = counted(tmp_path, source, "k=1000:256", "n=8")
+    moved = traffic_of(launch, profile)
+    assert moved.atomic_requests > 0
+    assert moved.atomic_line_requests < 1e-6 * moved.atomic_requests  # an array of any size

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.branch_profile.profile import ELSE, RIGHT, THEN
+from wattslice.counting import bounds
+from wattslice.counting.bounds import Bounds
 from wattslice.counting.cells import fill, gathered, held, is_followed, keep, loaded, offsets_of
 from wattslice.counting.exchanges import BALLOTS, ballot, exchanged, lane_register
 from wattslice.counting.parameters import parameters_behind
 from wattslice.counting.profile import ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask
-from wattslice.counting.state import State
+from wattslice.counting.state import Environment, State
 from wattslice.counting.values import (
     UNIFORM,
     VARYING,
@@ -33,6 +35,7 @@ from wattslice.counting.values import (
     Value,
     apply,
     binary,
+    bounds_of,
     convert,
     is_warp_uniform,
     join,
@@ -42,6 +45,7 @@ from wattslice.counting.values import (
     typically,
     unknown_of,
 )
+from wattslice.ir.loops import conjuncts_of
 from wattslice.ir.objects import part_of, pointers_in
 
 if TYPE_CHECKING:
@@ -431,6 +435,38 @@ class ExpressionEvaluator:
             self.state.join(meeting, is_reached=True)
         return _combine(left, right, is_and)
 
+    def told(self, condition: ir.Expr, *, holds: bool) -> Environment:
+        """The registers where `condition` is found to hold, or not: with the bounds that it gives them."""
+        environment = dict(self.state.environment)
+        for part, is_true in conjuncts_of(condition, holds):
+            if not (isinstance(part, ir.Binary) and part.op in ir.COMPARISONS):
+                continue
+            op = part.op if is_true else ir.NEGATED[part.op]
+            for one, other, comparison in (
+                (part.left, part.right, op),
+                (part.right, part.left, ir.MIRRORED[op]),
+            ):
+                side = _widened(one)
+                own = environment.get(ir.register_key(side.place)) if isinstance(side, ir.Read) else None
+                # what the lanes of a warp share would be told apart where ways meet
+                if not isinstance(side, ir.Read) or not isinstance(own, Unknown) or own.uniform:
+                    continue
+                limit = self._bounds_now(ir.strip_casts(other))
+                if limit is not None:
+                    found = bounds.of_comparison(comparison, own.bounds, limit, side.type)
+                    environment[ir.register_key(side.place)] = replace(own, bounds=found)
+        return environment
+
+    def _bounds_now(self, expr: ir.Expr) -> Bounds | None:
+        match expr:
+            case ir.Constant():
+                return bounds.of_known(expr.value)
+            case ir.Read() if expr.place.variable not in self.state.objects.hidden:
+                value = self.state.environment.get(ir.register_key(expr.place))
+                return None if value is None else bounds_of(value)
+            case _:
+                return None
+
     def _select(self, expr: ir.Select, mask: Mask) -> Value:
         state = self.state
         is_decision = ir.is_decision(expr)
@@ -450,24 +486,29 @@ class ExpressionEvaluator:
         else:
             then_mask, else_mask = state.masks.where(mask, condition), state.masks.where(mask, ~condition)
         then = otherwise = meeting = None
-        if isinstance(condition, Chance) and (_writes(expr.then) or _writes(expr.otherwise)):
+        is_chance = isinstance(condition, Chance)
+        if is_chance and (_writes(expr.then) or _writes(expr.otherwise)):
             meeting = state.fork(together=condition.uniform)
         before = state.environment
         if not then_mask.is_empty:
             if is_decision:
                 state.tallies.count(expr.then_region, then_mask)
-            if meeting is not None:
-                state.environment = dict(before)
+            if is_chance:
+                state.environment = self.told(expr.condition, holds=True)
             then = self.evaluate(expr.then, then_mask)
             if meeting is not None:
                 state.arrive(meeting)
-                state.environment = before
+            state.environment = before
         if not else_mask.is_empty:
             if is_decision:
                 state.tallies.count(expr.otherwise_region, else_mask)
+            if is_chance:
+                state.environment = self.told(expr.condition, holds=False)
             otherwise = self.evaluate(expr.otherwise, else_mask)
         if meeting is not None:
             state.join(meeting, is_reached=otherwise is not None)
+        elif is_chance:
+            state.environment = before
         if then is None or otherwise is None:
             return (
                 VARYING
@@ -667,6 +708,13 @@ class ExpressionEvaluator:
             running = masks.where(mask, np.broadcast_to(says, mask.weights.shape))
         delta = ballot(masks.typical(running))
         return Unknown(uniform=True, delta=delta, typical=guessed, which=_warps(mask))
+
+
+def _widened(expr: ir.Expr) -> ir.Expr:
+    """`expr` without the casts that leave all its numbers as they are."""
+    while isinstance(expr, ir.Cast) and bounds.is_kept(expr.operand.type, expr.type):
+        expr = expr.operand
+    return expr
 
 
 def _warps(mask: Mask) -> NDArray[np.int64]:

@@ -314,7 +314,7 @@ DETAILED_VISITS = 6
 REACH_VISITS = 48
 """Visits of one access site that may extend what it reaches."""
 
-MOST_BOUNDED_BYTES = 1 << 31
+MOST_BOUNDED_BYTES = 1 << 30
 """Bounds that are wider say nothing."""
 
 TEXTURE_PITCH_TEXELS = 1 << 14
@@ -540,7 +540,10 @@ class SiteTally:
         sizes, requests = (self._size_bytes, self._request_bytes), self._known + self._unknown
         if self._known == 0.0 or self._unknown >= self._known:
             objects = tuple(one.somewhere(root, one.weight / requests) for root, one in self._objects.items())
-            return SiteStatistics(None, None, self._fresh(-(-self._size_bytes // 32)), objects, *sizes)
+            whole = (
+                1.0 + (self._size_bytes - self._request_bytes) / SECTOR_BYTES
+            )  # at any multiple of a request
+            return SiteStatistics(None, None, self._fresh(whole), objects, *sizes)
         whole = self._base_known and self._unknown == 0.0
         if self._stride:
             # what lies apart by no more than it is long overlaps: as if the unknown part were always the same

@@ -141,7 +141,8 @@ class Executor(Loops):
         """Runs both arms, each with its probability; afterwards only what both agree on is known."""
         state, together = self.state, condition.uniform
         then_mask, else_mask = self.arms(mask, condition)
-        before = dict(state.environment)
+        before = self.told(stmt.condition, holds=False)
+        state.environment = self.told(stmt.condition, holds=True)
         meeting = state.fork(together=together)
         then_out = self.execute(stmt.then, then_mask)
         if not then_out.is_empty:

@@ -616,7 +616,7 @@ def apply(semantics: ir.Semantics, arguments: Sequence[Value], bits: int, name: 
         ir.Semantics.NONE,
         ir.Semantics.BARRIER,
     ):
-        return VARYING
+        return _with_bounds(VARYING, bounds.OF_FUNCTIONS.get(name))
     if semantics is ir.Semantics.UNIFORM:
         return UNIFORM
     if semantics is ir.Semantics.IDENTITY:
@@ -633,10 +633,13 @@ def apply(semantics: ir.Semantics, arguments: Sequence[Value], bits: int, name: 
         found = typically(of_parts, *numbers)
         if found is not None:
             return found
-        whole = unknown_of(*numbers)
+        whole = replace(unknown_of(*numbers), bounds=bounds.OF_FUNCTIONS.get(name))
         if semantics is ir.Semantics.MIN or semantics is ir.Semantics.MAX:
             least = semantics is ir.Semantics.MIN
             return _with_bounds(whole, bounds.of_extreme([*map(bounds_of, numbers)], least=least))
+        own = bounds_of(numbers[0])
+        if semantics is ir.Semantics.ABS and own is not None:
+            return _with_bounds(whole, (max(0, own[0], -own[1]), max(-own[0], own[1])))
         return whole
     if semantics in _REAL:
         return _real(_REAL[semantics], known)

@@ -107,7 +107,7 @@ def shape_of(loop: ir.Loop, *, memory_stays: bool = False) -> LoopShape:
     nodes = _nodes(loop)
     assigned = _assignments(nodes, loop.body)
     known = _definitions(loop.body, assigned)
-    conjuncts = () if is_endless(loop) or loop.condition is None else tuple(_conjuncts(loop.condition))
+    conjuncts = () if is_endless(loop) or loop.condition is None else tuple(conjuncts_of(loop.condition))
     updates: list[Induction] = []
     for expr in once_an_iteration(loop):
         update = update_of(expr)
@@ -547,14 +547,14 @@ def _binary(op: ir.BinaryOp, left: ir.Expr, right: ir.Expr) -> ir.Binary:
 # ---------------------------------------------------------------------------------------------- tests
 
 
-def _conjuncts(condition: ir.Expr, holds: bool = True) -> Iterator[tuple[ir.Expr, bool]]:
+def conjuncts_of(condition: ir.Expr, holds: bool = True) -> Iterator[tuple[ir.Expr, bool]]:
     """What must hold, or must not, for `condition` to hold, or not to hold."""
     condition = ir.strip_casts(condition)
     if isinstance(condition, ir.Unary) and condition.op is ir.UnaryOp.NOT:
-        yield from _conjuncts(condition.operand, not holds)
+        yield from conjuncts_of(condition.operand, not holds)
     elif isinstance(condition, ir.Logical) and (condition.op is ir.LogicalOp.AND) is holds:
-        yield from _conjuncts(condition.left, holds)
-        yield from _conjuncts(condition.right, holds)
+        yield from conjuncts_of(condition.left, holds)
+        yield from conjuncts_of(condition.right, holds)
     else:
         yield condition, holds
 
@@ -688,7 +688,7 @@ def _exits(loop: ir.Loop, header: _Header, updated_in_test: frozenset[ir.Variabl
         if _continues(stmt):
             return
         if isinstance(stmt, ir.If) and (leaves := _leaves(stmt)) is not None:
-            found = [header.bound(*conjunct) for conjunct in _conjuncts(stmt.condition, not leaves)]
+            found = [header.bound(*conjunct) for conjunct in conjuncts_of(stmt.condition, not leaves)]
             bounds = tuple(bound for bound in found if bound is not None)
             if bounds:
                 yield Exit(stmt, bounds, frozenset(behind), None in found)

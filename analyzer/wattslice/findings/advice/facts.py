@@ -129,11 +129,14 @@ class LaunchFacts(Struct, frozen=True):
             )
         ).is_worth_telling
 
-    def with_sites(self, changed: dict[int, SiteStatistics]) -> Workload:
-        """The workload if the accesses at these sites behaved so."""
+    def with_sites(self, changed: dict[int, SiteStatistics], *, alone: bool = False) -> Workload:
+        """The workload if the accesses at these sites behaved so; `alone`: each with sectors of its own."""
         sites = tuple(changed.get(site, known) for site, known in enumerate(self.profile.sites))
         profile = replace(self.profile, sites=sites)
         requests = self.work.instructions.requests
+        requests = tuple(
+            replace(one, fresh=1.0) if alone and one.site in changed else one for one in requests
+        )
         moved = resident_traffic(self.launch, self.resident, profile, requests)
         return replace(
             self.workload,

@@ -64,7 +64,9 @@ def _by_array(
             key = access.root if access.root is not None else access.site
             arrays.setdefault(key, []).append((costs, access, made))
     for found in arrays.values():
-        stake = facts.stake(facts.with_sites({one.site: cheaper(facts, one, its) for _, one, its in found}))
+        stake = facts.stake(
+            facts.with_sites({one.site: cheaper(facts, one, its) for _, one, its in found}, alone=True)
+        )
         if stake.is_worth_telling:
             _, access, made = max(found, key=lambda one: one[0])
             yield access, made, stake, [one.span for _, one, _ in found]

@@ -16,11 +16,13 @@ from msgspec.structs import replace
 from wattslice.ir import Span
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa, converted
 from wattslice.workload.instructions.operands import three_register_sums
+from wattslice.workload.instructions.sectors import new_share
 from wattslice.workload.instructions.value_graph import (
     AT_START,
     Hoisting,
     LinearForm,
     LoopLevel,
+    MemoryRequest,
     Placement,
     Shape,
     Terms,
@@ -57,8 +59,9 @@ class Pass(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True):
-    """`number` requests of the access at `site` of the source for each run of `region`; `fresh` and `joined`
-    as in `MemoryRequest`. `passes`: the loops around it, outermost first.
+    """`number` requests of the access at `site` of the source for each run of `region`; `joined` as in
+    `MemoryRequest`. `fresh`: share of their sectors that nothing beside them touched before (`sectors.py`).
+    `passes`: the loops around it, outermost first.
     """
 
     site: int
@@ -95,6 +98,7 @@ class _Charger:
         self.isa = isa
         self.found: list[Charge] = []
         self.requests: list[Request] = []
+        self.neighbours: dict[object, list[tuple[int, MemoryRequest]]] = {}  # at constant distances
         self.sums: dict[object, Value] = {}
         self.wide: list[Value] = []
         self.there: list[Value] = []
@@ -170,9 +174,16 @@ class _Charger:
                         for loop in value.place.stack[:depth]
                     )
                     number = asked.number * scale
+                    if asked.span is not None and number:
+                        key = (*asked.span.row, value.place.level, scale, asked.is_store)
+                        self.neighbours.setdefault(key, []).append((len(self.requests), asked))
                     self.requests.append(
-                        Request(asked.site, asked.is_store, region, number, asked.fresh, passes, asked.joined)
+                        Request(asked.site, asked.is_store, region, number, 1.0, passes, asked.joined)
                     )
+        for together in self.neighbours.values():
+            fresh = new_share([asked for _, asked in together])
+            for place, _ in together:
+                self.requests[place] = replace(self.requests[place], fresh=fresh)
         for value in absorbed:
             value.cost = ()  # part of what takes it in
         three_registers = list(three_register_sums(self.order, self.products))
@@ -187,9 +198,7 @@ class _Charger:
         accesses = sum(max(1, -(-size // value.access.size_bytes)) for size in bytes_.values())
         if accesses < number:
             value.cost = ((kind, float(accesses)),)
-            times = number / accesses  # each brings more that is new
-            requests, fresh = value.access.number / times, value.access.fresh * times
-            value.access = replace(value.access, number=requests, fresh=fresh)
+            value.access = replace(value.access, number=value.access.number * accesses / number)
 
     def linear_forms(self) -> list[Value]:
         """All integer sums and addresses that something needs; notes those that run through a loop."""

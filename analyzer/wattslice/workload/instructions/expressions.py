@@ -45,8 +45,9 @@ from wattslice.ir import (
 from wattslice.patterns import regex
 from wattslice.workload.instructions.kinds import Cost, barrier_cost, call_cost
 from wattslice.workload.instructions.kinds import InstructionKind as K
-from wattslice.workload.instructions.memory import SECTOR_BYTES, SEEN_BY_OTHERS, Memory
+from wattslice.workload.instructions.memory import SEEN_BY_OTHERS, Memory
 from wattslice.workload.instructions.operators import FLOAT_KINDS, is_minimum, is_there, per_operation
+from wattslice.workload.instructions.sectors import SECTOR_BYTES
 from wattslice.workload.instructions.value_graph import (
     AT_START,
     Computation,

@@ -15,6 +15,7 @@ from wattslice.workload.instructions.operators import Operators, is_there
 from wattslice.workload.instructions.rows import WORD_BYTES, RowPart, join
 from wattslice.workload.instructions.value_graph import (
     AT_START,
+    AccessSpan,
     Computation,
     LinearForm,
     LoopLevel,
@@ -34,7 +35,6 @@ _LOAD: dict[MemorySpace, K] = {
     MemorySpace.LOCAL: K.LDL,
 }
 _STORE: dict[MemorySpace, K] = {MemorySpace.SHARED: K.STS, MemorySpace.LOCAL: K.STL}
-SECTOR_BYTES = 32
 Part = Variable | MemorySpace | None
 """What the compiler knows not to overlap the other parts of a memory space: a `__restrict__` parameter of the
 kernel, a `__shared__` object, an array of the thread; the space: all that is left. None: it knows nothing."""
@@ -243,7 +243,8 @@ class Memory(Operators):
             return self.copied([copy for copy, _ in copies], region, type_.bits or 64)
         kind = _LOAD.get(place.space, K.TEX if place.space is MemorySpace.TEXTURE else K.LDG)
         number = 0.0 if kind is K.LDC and fixed else _instructions(place)
-        share, fresh = self.copies_share(copies, version)
+        span = self.span_of(pointer, place.type.size_bytes)
+        share = 1.0 if varying((version,)) & varying(counters) else len(span.offsets) / span.copies
         number *= share
         key = ("load", name, version, type_.bits, type_.lanes)
         what = Computation(
@@ -260,7 +261,7 @@ class Memory(Operators):
             terms = (*address.form.terms, *copies)
             number = 0.0 if kind is K.LDC and fixed else share * type_.requests  # an operand asks for nothing
             value.access = MemoryRequest(
-                place.site, False, number, fresh, terms, place.type.request_bytes, (place.space, part)
+                place.site, False, number, terms, place.type.request_bytes, (place.space, part), span=span
             )
             if kind in (K.LDS, K.LDG, K.LDC):
                 self.note_row(place, value, pointer, region, version)
@@ -274,23 +275,19 @@ class Memory(Operators):
             return False
         return root.space is MemorySpace.GLOBAL and linear(pointer)[0] == ((self.address_of(root), 1),)
 
-    def copies_share(self, copies: Terms, version: Value) -> tuple[float, float]:
-        """Of the loads in unrolled loops the share that is made, and of their sectors the share that is new.
+    def span_of(self, pointer: Value, length: int) -> AccessSpan:
+        """What an access touches in all copies of unrolled loops; in one, where they are not known.
 
-        The compiler loads an address once where nothing was stored meanwhile (`version`): the rows that the
-        taps of a filter have in common. What stands beside it in a sector is then in L1.
+        The compiler loads an address once where nothing was stored meanwhile: the rows that the taps of a
+        filter have in common. What stands beside it in a sector is then in L1.
         """
-        changed = varying((version,))
-        offsets, number = {0}, 1
+        terms, first, copies = linear(pointer)
+        alone = AccessSpan(self.arms_passed, frozenset((*terms, *copies)), frozenset((first,)), length)
+        offsets, number = {first}, 1
         for copy, coefficient in copies:
             level, step = copy.place.level, copy.step
-            if (
-                level is None
-                or copy.place.varies != frozenset((level,))
-                or level in changed
-                or level.trips is None
-            ):
-                return 1.0, 1.0
+            if level is None or copy.place.varies != frozenset((level,)) or level.trips is None:
+                return alone
             trips = round(level.trips)
             if (
                 step is None
@@ -298,15 +295,13 @@ class Memory(Operators):
                 or trips != level.trips
                 or level.arm_depth != self.arm_depth
             ):
-                return 1.0, 1.0
+                return alone
             number *= trips
             if not 0 < number <= MOST_COPIES:  # of none, in a loop that never runs, nothing is shared
-                return 1.0, 1.0
+                return alone
             width = coefficient * int(step.number)
             offsets = {offset + width * copied for offset in offsets for copied in range(trips)}
-        least = min(offsets)
-        sectors = {(offset - least) // SECTOR_BYTES for offset in offsets}
-        return len(offsets) / number, len(sectors) / len(offsets)
+        return AccessSpan(self.arms_passed, frozenset(terms), frozenset(offsets), length, number)
 
     def note_row(
         self, place: MemoryPlace, value: Value, pointer: Value, region: int, version: Value | None
@@ -486,8 +481,9 @@ class Memory(Operators):
         made = _instructions(place) if place.type.lanes > _MOST_LANES else number
         self.root(region, ((_STORE.get(place.space, K.STG), made),), (address, stored))
         terms = (*address.form.terms, *linear(pointer)[2])
+        span = None if place.is_volatile else self.span_of(pointer, place.type.size_bytes)
         self.roots[-1].access = MemoryRequest(
-            place.site, True, number, address=terms, reach=(place.space, part)
+            place.site, True, number, terms, place.type.request_bytes, (place.space, part), span=span
         )
         self.note(place, pointer, None if place.is_volatile else self.roots[-1], is_store=True)
         has_rows = place.space in (MemorySpace.SHARED, MemorySpace.GLOBAL) and not place.is_volatile

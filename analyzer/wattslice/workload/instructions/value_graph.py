@@ -78,20 +78,37 @@ class Shape(IdentityEnum):
 
 class MemoryRequest(Struct, frozen=True):
     """The memory access that computing a value makes: its `site` in the source, and `number` of it per run
-    (below 1 where neighbours are loaded together). `fresh`: share of its sectors that no copy of it in an
-    unrolled loop touched before. `address`: what it varies with, in bytes. `size_bytes`: of one request.
-    `joined`: neighbours in shared memory that one request takes along, itself among them, on the mean.
-    `reach`: the space and the part of it (`memory.Part`) that it touches; None where that is not known.
+    (below 1 where neighbours are loaded together). `address`: what it varies with, in bytes. `size_bytes`: of
+    one request. `joined`: neighbours in shared memory that one request takes along, itself among them, on the
+    mean. `reach`: the space and the part of it (`memory.Part`) that it touches; None where that is not known.
+    `span`: where it goes; None: not looked at.
     """
 
     site: int
     is_store: bool
     number: float
-    fresh: float = 1.0
     address: Terms = ()
     size_bytes: int = 16
     reach: tuple[MemorySpace, Variable | MemorySpace | None] | None = None
     joined: float = 1.0
+    span: AccessSpan | None = None
+
+
+class AccessSpan(Struct, frozen=True):
+    """What an access and its `copies` in unrolled loops touch: each `length` bytes at one of `offsets` from
+    `base`. `arms_passed`: the same for what runs as one.
+    """
+
+    arms_passed: int
+    base: frozenset[tuple[Value, int]]
+    offsets: frozenset[int]
+    length: int
+    copies: int = 1
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        """The same of accesses at constant distances that run together."""
+        return self.arms_passed, self.base, self.copies
 
 
 class Placement(Struct, frozen=True):
