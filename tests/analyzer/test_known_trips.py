@@ -31,6 +31,9 @@ CASES = [
     ("out of a switch", AROUND + "switch (i) { case 3: if (x[i] < 0) return; }", [None]),
     ("behind a return", "if (x[0] < 0) return; " + AROUND + "x[i] = 1;", [100.0]),
     ("a loop before the return", AROUND + "x[i] = 1; " + AROUND + "if (x[i] < 0) return;", [100.0, None]),
+    ("function of a number", "for (int i = 0; i < (int)exp2f(5.f) + cosf(0) * n; i++) x[i] = 1;", [132.0]),
+    ("function of data", "for (int i = 0; i < exp2f(x[0]); i++) x[i] = 1;", [None]),
+    ("high half", "for (int i = 0; i < __umulhi(0xffffffff, 0x80000000) >> 28; i++) x[i] = 1;", [7.0]),
     ("known return", AROUND + "{ if (i == 9) return; x[i] = 1; }", [10.0]),
 ]  # fmt: skip
 

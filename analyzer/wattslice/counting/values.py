@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from wattslice import ir
 from wattslice.counting import bounds
 from wattslice.counting.bounds import Bounds
+from wattslice.counting.mathematics import real_function
 from wattslice.ir.builtins import value_of, value_of_arrays
 from wattslice.ir.c_arithmetic import COMPARE, EXACT, converted, fold, wrapped
 
@@ -589,10 +590,6 @@ _REAL: dict[ir.Semantics, Callable[..., Any]] = {
     ir.Semantics.FLOOR: np.floor,
     ir.Semantics.RINT: np.rint,
     ir.Semantics.SQRT: np.sqrt,
-    ir.Semantics.POW: np.power,
-    ir.Semantics.LOG2: np.log2,
-    ir.Semantics.LOG: np.log,
-    ir.Semantics.EXP: np.exp,
 }
 
 
@@ -705,13 +702,18 @@ def _real(function: Callable[..., Any], values: list[Number | Lanes]) -> Scalar:
     return float(result) if result.ndim == 0 else result
 
 
+_FLOAT64 = np.dtype(np.float64)
+
+
 def _computed(name: str, values: list[Number | Lanes]) -> Scalar:
-    """The function in a row of the table of builtins, for each lane; unknown where it has no value."""
+    """The function of that name, for each lane; unknown where neither numpy nor its row has one."""
     of_arrays, function = value_of_arrays(name), value_of(name)
     if of_arrays is not None and all(map(_is_int64, values)):
         if any(isinstance(value, np.ndarray) for value in values):
             values = [np.asarray(value, np.int64) for value in values]
         return of_arrays(*values)
+    if (real := real_function(name, _FLOAT64, _FLOAT64)) is not None:
+        return _real(real, values)
     if function is None:
         return VARYING
     lanes = np.broadcast(*values) if any(isinstance(value, np.ndarray) for value in values) else None

@@ -123,11 +123,7 @@ class Semantics(IdentityEnum):
     FLOOR = "floor"
     RINT = "rint"  # to the nearest whole number, of two the even one
     SQRT = "sqrt"
-    POW = "pow"
-    LOG2 = "log2"
-    LOG = "log"
-    EXP = "exp"
-    COMPUTED = "computed"  # by the function in its row of `builtins.py`
+    COMPUTED = "computed"  # by the function of its name: in its row of `builtins.py`, or of real numbers
     IDENTITY = "identity"  # the first argument (static_cast-like helpers, __ldg's address, std::move)
     BARRIER = "barrier"
     NONE = "none"  # no value (printf, fences)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from wattslice import ir
+from wattslice.counting.mathematics import SEVERAL, plain_name, real_function, several
 from wattslice.ir.builtins import value_of, value_of_arrays
 from wattslice.ir.c_arithmetic import converted
 from wattslice.patterns import regex
@@ -19,7 +20,7 @@ from wattslice.profiling.interpreter.expressions import from_lanes, lanes_of, nu
 from wattslice.profiling.interpreter.lanes import Mask
 from wattslice.profiling.interpreter.layout import Value, dtype_of, is_block, stored_dtype
 from wattslice.profiling.interpreter.machine import Evaluate
-from wattslice.profiling.interpreter.mathematics import SEVERAL, WHOLE, plain_name, real_function, several
+from wattslice.profiling.interpreter.mathematics import WHOLE
 
 _NOTHING_WORDS = """
     printf vprintf __threadfence __threadfence_block __threadfence_system __nanosleep __prof_trigger

@@ -84,7 +84,7 @@ from wattslice.frontend.cuda.lowering.objects import (
 )
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.statements import lower, lower_all
-from wattslice.frontend.cuda.lowering.types import pointer_to
+from wattslice.frontend.cuda.lowering.types import class_names, pointer_to
 from wattslice.frontend.cuda.lowering.unit import FunctionInfo
 from wattslice.ir import (
     AddressOf,
@@ -130,10 +130,17 @@ def call(body: Body, node: Node) -> Expr:
         return _with_library(body, node, callee, value)
     if kind not in (C.FUNCTION_DECL, C.CXX_METHOD, C.CONVERSION_FUNCTION, C.DESTRUCTOR, C.FUNCTION_TEMPLATE):
         return unresolved_call(body, node, expressions_in(node))
-    info = body.unit.function(callee)
-    name = info.name
     span = body.span(node)
     arguments = list(node.arguments)
+    this = None
+    if _is_virtual(node, callee):
+        this = object_of(body, node, callee, arguments)
+        overrider = _overrider(body, callee, this)
+        if overrider is None:
+            return opaque(body, node, callee.spelling, arguments, span, _ANY_CLASS)
+        callee = overrider
+    info = body.unit.function(callee)
+    name = info.name
     if len(node.children) > 1 and node.children[1].spelling == "cudaConfigureCall":
         return _device_launch(body, node, name, span)
     if kind == C.CONVERSION_FUNCTION and info.body is None:
@@ -152,7 +159,8 @@ def call(body: Body, node: Node) -> Expr:
     if is_plain_copy(info) and len(arguments) == 2:
         return assign_record(body, arguments, span)
     if may_inline(body, info):
-        where = inline(body, node, info, object_of(body, node, callee, arguments), arguments, span)
+        this = this or object_of(body, node, callee, arguments)
+        where = inline(body, node, info, this, arguments, span)
         return where[0] if where[1] is None else _read_result(body, where[0], where[1], span)
     if info.body is None and not info.is_builtin:
         found = library_call(body, node, name, arguments, span)
@@ -591,6 +599,55 @@ def _is_virtual(node: Node, callee: Node) -> bool:
         return False
     named = node.children[0] if node.children else None
     return named is None or all(child.kind >= 100 for child in named.children)
+
+
+_ANY_CLASS = "which function a virtual call runs depends on an object that is not known here"
+
+
+def _overrider(body: Body, callee: Node, this: Location | None) -> Node | None:
+    """The function that a virtual call in a kernel runs: by the class of the object where that is a variable,
+    else the only one there is; None where several may be meant.
+    """
+    around = callee.semantic_parent
+    if this is None or around is None:
+        return None
+    variable = this.variable if isinstance(this, RegisterPlace) else this.root
+    made = ir.UNKNOWN_TYPE if variable is None else variable.type
+    while made.kind is TypeKind.ARRAY and made.element is not None:
+        made = made.element
+    base = around.type.canonical.spelling
+    if made.kind is TypeKind.RECORD:
+        names = {this.type.name.removeprefix("const "), made.name.removeprefix("const ")}
+        found = [body.unit.classes[name] for name in names if name in body.unit.classes]
+        found = [class_ for class_ in found if base in class_names(class_.type)]
+        if found:  # the object is the variable, seen as its base, or a member of it
+            return _in_class(max(found, key=lambda class_: len(class_names(class_.type))), callee)
+        if names == {base}:
+            return callee
+    every = {
+        method.canonical
+        for method in body.unit.declared
+        if _is_same(method, callee)
+        and base in class_names(method.semantic_parent.type if method.semantic_parent else callee.type)
+        and not body.unit.spans.text(method).rstrip().endswith("= 0")
+    }
+    return next(iter(every)) if len(every) == 1 and "<" not in base else None
+
+
+def _in_class(class_: Node, callee: Node) -> Node | None:
+    """The function of an object of a class that overrides `callee`: its own, or that of a base."""
+    own = next((method for method in class_.children if _is_same(method, callee)), None)
+    if own is not None:
+        return own
+    bases = (one.type.canonical.declaration for one in class_.children if one.kind == C.CXX_BASE_SPECIFIER)
+    found = (_in_class(base, callee) for base in bases if base is not None)
+    return next((method for method in found if method is not None), None)
+
+
+def _is_same(method: Node, callee: Node) -> bool:
+    """Whether a function overrides another, or is it: by name and types."""
+    is_named = method.kind == C.CXX_METHOD and method.spelling == callee.spelling
+    return is_named and method.is_virtual and method.type.spelling == callee.type.spelling
 
 
 _RETHROWS = ("rethrow_exception", "rethrow_if_nested", "rethrow_nested", "throw_with_nested")

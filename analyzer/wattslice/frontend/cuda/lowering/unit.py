@@ -188,6 +188,12 @@ class Unit:
         return found
 
     @functools.cached_property
+    def classes(self) -> dict[str, Node]:
+        """The user's classes by the names of their types, templates left out."""
+        made = (node for node in self.declared if node.kind in (C.CLASS_DECL, C.STRUCT_DECL))
+        return {self.types.of(node.raw).name: node for node in made}
+
+    @functools.cached_property
     def destructors(self) -> tuple[Node, ...]:
         """Those of the user's classes."""
         return tuple(node for node in self.declared if node.kind == C.DESTRUCTOR and node.file != FOLLOWED)
