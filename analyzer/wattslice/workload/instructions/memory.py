@@ -262,6 +262,7 @@ class Memory(Operators):
             value.access = MemoryRequest(
                 place.site, False, number, fresh, terms, place.type.request_bytes, (place.space, part)
             )
+            value.is_given = kind is K.LDC and fixed
             if kind in (K.LDS, K.LDG, K.LDC):
                 self.note_row(place, value, pointer, region, version)
         if value.cost:
