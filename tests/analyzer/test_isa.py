@@ -89,6 +89,32 @@ def test_hopper_loads_members_of_a_record_and_constants_at_known_places():
     assert lower_instructions(kernel, profile, Isa.LDC).number(K.MOV) == 3 + 2 + 2  # ULDC.64
 
 
+def test_hopper_finds_shared_memory_in_that_of_the_cluster():
+    def added(text: str) -> tuple[float, float]:
+        body = f"__shared__ int s[256]; __shared__ int t[256]; int x = a[threadIdx.x]; {text}"
+        old, new = (mix_of(body, isa) for isa in (Isa.I2FP, Isa.LDC))
+        return new.number(K.IADD) - old.number(K.IADD), new.number(K.MOV) - old.number(K.MOV)
+
+    none, one = added("c[0] = x;"), added("s[threadIdx.x] = x; __syncthreads(); c[0] = s[3];")
+    two = added("s[threadIdx.x] = x; t[threadIdx.x] = x; __syncthreads(); c[0] = s[3] + t[3];")
+    assert one[0] - none[0] == 1 + 1  # ULEA, and LEA where the access scaled
+    assert one[1] - none[1] == 2  # S2UR, UMOV
+    assert two[0] - one[0] >= 2  # UIADD3, ULEA
+    assert two[1] == one[1]
+    guarded = "if (threadIdx.x >= 64) return; s[threadIdx.x] = x; __syncthreads(); c[0] = s[3];"
+    assert added(guarded)[1] - added("if (threadIdx.x >= 64) return; c[0] = x;")[1] == 2 * 64 / 256
+
+
+def test_a_field_of_bits_is_shifted_to_where_it_is_an_index():
+    def scaled(index: str) -> float:
+        body = (
+            f"__shared__ int s[256]; int x = n + threadIdx.x; s[{index}] = 1; __syncthreads(); c[0] = s[0];"
+        )
+        return mix_of(body, Isa.LDC).number(K.IADD)
+
+    assert scaled("x & 255") == scaled("x >> 8 & 255") + 1
+
+
 def test_an_unsigned_index_of_one_array_takes_a_pair_of_lea():
     unsigned = "unsigned i = blockDim.x * blockIdx.x + threadIdx.x;"
     assert integer(mix_of(f"{unsigned} c[i] = 0.0f;", Isa.XMAD)) == 3 + 2

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wattslice.ir import Span
+from wattslice.ir import MemorySpace, Span
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa, converted
 from wattslice.workload.instructions.operands import three_register_sums
 from wattslice.workload.instructions.value_graph import (
@@ -175,6 +175,7 @@ class _Charger:
                     )
         if self.isa is Isa.LDC:
             self.load_given()
+            self.find_shared()
         for value in absorbed:
             value.cost = ()  # part of what takes it in
         three_registers = list(three_register_sums(self.order, self.products))
@@ -202,6 +203,21 @@ class _Charger:
             if needed.access is not None and words[needed.access.reach] > 1.0:
                 number *= min(1.0, needed.bits / 64)
             self.found.append(Charge(InstructionKind.MOV, region, number, span))
+
+    def find_shared(self) -> None:
+        """Shared memory of a block lies somewhere in that of its cluster: S2UR, UMOV, ULEA once, in front of
+        the first access; UIADD3 and ULEA for each further object.
+        """
+        objects: dict[object, tuple[int, Span | None]] = {}
+        for value in self.order:
+            reach = None if value.access is None else value.access.reach
+            if reach is not None and reach[0] is MemorySpace.SHARED:
+                there = placed(frozenset(), value.place.stack, value.place.region).region, value.span
+                objects[reach[1]] = min(objects.get(reach[1], there), there, key=lambda one: one[0])
+        for number, (region, span) in enumerate(sorted(objects.values(), key=lambda one: one[0])):
+            self.found.append(Charge(InstructionKind.IADD, region, 2.0 if number else 1.0, span))
+            if not number:
+                self.found.append(Charge(InstructionKind.MOV, region, 2.0, span))
 
     def leave_out_members(self, value: Value) -> None:
         """A record loaded for some of its members alone is loaded by no more accesses than there are."""
@@ -753,6 +769,12 @@ def _bits_of_copies(mask: Value) -> tuple[Value | None, LoopLevel | None]:
     return (bits, bits.place.level) if bits.shape is Shape.SHIFTED and constant.number == 1 else (None, None)
 
 
+def _is_field(term: Value) -> bool:
+    """Whether a term is some bits of another value, shifted to where they are."""
+    shifts = (one.cost[:1] == ((InstructionKind.SHF, 1.0),) for one in term.inputs)
+    return term.shape is Shape.LOGIC and any(shifts)
+
+
 def is_taken_along(term: Value, value: Value, isa: Isa) -> bool:
     """Whether the multiply-add of the product `term` computes the sum `value`; XMAD adds 32 bits only."""
     fits = isa is not Isa.XMAD or value.shape is Shape.ADDRESS or term.bits >= value.bits
@@ -777,8 +799,10 @@ def sum_cost(terms: Terms, value: Value, isa: Isa, copies: float = 1.0) -> Cost:
             shifts += 1
         else:
             constants += 1
-    if value.shape is Shape.ADDRESS and len(terms) == 1 and abs(terms[0][1]) in isa.address_scales:
-        return ()  # [R.X4]
+    if value.shape is Shape.ADDRESS and len(terms) == 1:
+        is_shifted = isa is Isa.LDC and value.bits == 32 and _is_field(terms[0][0])
+        if is_shifted or abs(terms[0][1]) in isa.address_scales:
+            return ()  # [R.X4]; `s[x >> 8 & 255]`: shifted by two bits less
     plain += bool(value.form.offset or value.form.copies) and value.shape is not Shape.ADDRESS
     free = max(1.0 / copies, products + constants + shifts)  # addends that come along, or the first one
     plain -= 1.0 - 1.0 / copies

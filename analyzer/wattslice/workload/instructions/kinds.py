@@ -96,8 +96,11 @@ class Isa(Enum):
 
     @property
     def address_scales(self) -> tuple[int, ...]:
-        """By what an access to shared memory scales its address register for free: ``[R.X4]``."""
-        return (1,) if self is Isa.XMAD else (1, 4, 8, 16)
+        """By what an access to shared memory scales its address register for free: ``[R.X4]``.
+
+        On Hopper it is a sum with the place of the block in the cluster already.
+        """
+        return (1,) if self in (Isa.XMAD, Isa.LDC) else (1, 4, 8, 16)
 
 
 def isa_of(gpu: Gpu) -> Isa:
