@@ -24,6 +24,22 @@ def mix_of(body: str, launch: str = "<<<1, 32>>>(0, 0, 0, 100, 1.0f)") -> Instru
     return lower_instructions(kernel, profile)
 
 
+def test_a_remainder_beside_its_quotient_is_a_product_less():
+    def total(*expressions: str) -> float:
+        sums = " + ".join(expressions)
+        text = (
+            f"__global__ void k(int* a, int n, int m) {{ int x = a[threadIdx.x]; a[threadIdx.x] = {sums}; }}"
+        )
+        kernel, profile = launched(f"{text}\nint main() {{ k<<<1, 32>>>(0, 7, 9); }}")
+        return lower_instructions(kernel, profile).total
+
+    alone = total("x / n")
+    assert total("x / n", "x % n") == alone + 2 + 1  # IADD, IMAD, and the sum of both
+    assert total("x % n", "x / n") == total("x % n") + 2 + 1
+    assert total("x / n", "x % n", "x / n") <= alone + 2 + 2  # the quotient is there
+    assert total("x / n", "x % m") > alone + 10
+
+
 def test_a_product_that_only_a_sum_uses_becomes_fma():
     mix = mix_of("a[0] = x * x + b[0];")
     assert (mix.number(K.FFMA), mix.number(K.FMUL), mix.number(K.FADD)) == (1, 0, 0)

@@ -36,7 +36,7 @@ def issued(mix: InstructionMix, kind: K) -> float:
         ("v100", Isa.IMAD),
         ("a100", Isa.F2FP),
         ("a40", Isa.I2FP),
-        ("h100", Isa.I2FP),
+        ("h100", Isa.LDC),
     ],
 )
 def test_the_instruction_set_of_a_gpu(gpu, isa):
@@ -49,6 +49,70 @@ def test_vector_addition_by_hand():
     assert integer(mix_of(body, Isa.XMAD)) == 12
     # IMAD, ISETP, three IMAD.WIDE
     assert integer(mix_of(body, Isa.IMAD)) == 5
+
+
+def moves(body: str, isa: Isa = Isa.LDC) -> float:
+    return mix_of(body, isa).number(K.MOV)
+
+
+def test_hopper_loads_what_lies_in_constant_memory():
+    body = f"{INDEX} if (i < n) c[i] = a[i] + b[i];"
+    # stack pointer, memory descriptor, thread and block: both; the element size
+    assert moves(body, Isa.I2FP) == 4 + 1
+    assert moves(body) == 4 + 5  # blockDim, n, three pointers (SASS of nvcc 13, sm_90)
+    assert mix_of(body, Isa.LDC).total == mix_of(body, Isa.I2FP).total + 4 == 19
+
+
+def test_hopper_loads_it_where_it_is_needed_first_and_once():
+    early = "int i = threadIdx.x; if (i >= 64) return;"
+    kept = mix_of(f"{early} c[i] = a[i];", Isa.LDC, "<<<100, 256>>>(0, 0, 0, 0)")
+    assert kept.number(K.MOV) == 2 + 1 + 2 * 64 / 256  # behind the exit of most threads
+    once = "int i = threadIdx.x; for (int j = 0; j < n; j++) { c[i + 256 * j] = a[j] + a[j + 1]; }"
+    there = moves(once) - moves(once.replace("+ a[j + 1]", ""))
+    assert there == 0.0
+    assert moves("c[0] = 1.0f;", Isa.I2FP) == 2 + 2
+    assert moves("c[0] = 1.0f;") == 2 + 1  # 64 bits at a time
+
+
+def test_hopper_loads_members_of_a_record_and_constants_at_known_places():
+    text = """
+    struct P { int n; float s; float* out; };
+    __constant__ float w[4];
+    __global__ void k(P p) { p.out[threadIdx.x] = p.s * w[2]; }
+    int main() { P p; k<<<1, 32>>>(p); }
+    """
+    kernel, profile = launched(text)
+    # stack pointer, descriptor, thread; p.out, p.s, w[2]: `p` as a whole is never loaded
+    assert lower_instructions(kernel, profile, Isa.LDC).number(K.MOV) == 3 + 3
+    taps = "float s = 0.0f; for (int j = 0; j < 4; j++) s += p.s * w[j]; p.out[threadIdx.x] = s;"
+    kernel, profile = launched(text.replace("p.out[threadIdx.x] = p.s * w[2];", taps))
+    assert lower_instructions(kernel, profile, Isa.LDC).number(K.MOV) == 3 + 2 + 2  # ULDC.64
+
+
+def test_hopper_finds_shared_memory_in_that_of_the_cluster():
+    def added(text: str) -> tuple[float, float]:
+        body = f"__shared__ int s[256]; __shared__ int t[256]; int x = a[threadIdx.x]; {text}"
+        old, new = (mix_of(body, isa) for isa in (Isa.I2FP, Isa.LDC))
+        return new.number(K.IADD) - old.number(K.IADD), new.number(K.MOV) - old.number(K.MOV)
+
+    none, one = added("c[0] = x;"), added("s[threadIdx.x] = x; __syncthreads(); c[0] = s[3];")
+    two = added("s[threadIdx.x] = x; t[threadIdx.x] = x; __syncthreads(); c[0] = s[3] + t[3];")
+    assert one[0] - none[0] == 1 + 1  # ULEA, and LEA where the access scaled
+    assert one[1] - none[1] == 2  # S2UR, UMOV
+    assert two[0] - one[0] >= 2  # UIADD3, ULEA
+    assert two[1] == one[1]
+    guarded = "if (threadIdx.x >= 64) return; s[threadIdx.x] = x; __syncthreads(); c[0] = s[3];"
+    assert added(guarded)[1] - added("if (threadIdx.x >= 64) return; c[0] = x;")[1] == 2 * 64 / 256
+
+
+def test_a_field_of_bits_is_shifted_to_where_it_is_an_index():
+    def scaled(index: str) -> float:
+        body = (
+            f"__shared__ int s[256]; int x = n + threadIdx.x; s[{index}] = 1; __syncthreads(); c[0] = s[0];"
+        )
+        return mix_of(body, Isa.LDC).number(K.IADD)
+
+    assert scaled("x & 255") == scaled("x >> 8 & 255") + 1
 
 
 def test_an_unsigned_index_of_one_array_takes_a_pair_of_lea():

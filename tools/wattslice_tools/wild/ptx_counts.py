@@ -22,7 +22,7 @@ from wattslice.workload.instructions import lower_instructions
 from wattslice_models.gpu import load_gpu
 from wattslice_tools.wild.ptx_files import ptx_of
 from wattslice_tools.wild.sass import Instruction, SassFunction, compile_cubin, disassemble
-from wattslice_tools.wild.sass_check import sampled
+from wattslice_tools.wild.sass_check import FIRST_PARAMETER, sampled
 from wattslice_tools.wild.sass_emulator import BudgetError, Execution
 
 CLASSES: tuple[str, ...] = (
@@ -150,7 +150,7 @@ def _three_times(
     unknown = False
     if function is not None:
         with contextlib.suppress(BudgetError):
-            threads, unknown = sampled(function, launch)
+            threads, unknown = sampled(function, launch, FIRST_PARAMETER["sm_80"])
     executed: Counter[str] = Counter()
     for machine in kernel.machine_instructions:
         executed[machine.opcode] += there.thread_counts[machine.region]  # pyright: ignore[reportArgumentType]

@@ -21,15 +21,17 @@ from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.resolver import resolve_launches
-from wattslice.workload.instructions import InstructionMix, lower_instructions
+from wattslice.workload.instructions import InstructionMix, isa_of, lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind
 from wattslice_models.gpu import load_gpu
 from wattslice_tools.wild.document import write_section
 from wattslice_tools.wild.sass import SassFunction, compile_cubin, disassemble
 from wattslice_tools.wild.sass_emulator import BudgetError, Execution, Thread, run
 
-FIRST_PARAMETER = 0x160
-"""Offset of the parameters in constant bank 0 on sm_70 to sm_89."""
+FIRST_PARAMETER = {"sm_80": 0x160, "sm_90": 0x210}
+"""Offset of the parameters in constant bank 0, of the architectures that can be checked."""
+_GPUS = {"sm_80": "v100", "sm_90": "h100"}
+"""The GPU that the lowering is for; conversions of sm_80 are counted as those of the GPUs before it."""
 SAMPLES = 24
 GROUPS: dict[str, tuple[InstructionKind, ...]] = {
     "fp": tuple(
@@ -59,10 +61,10 @@ GROUPS: dict[str, tuple[InstructionKind, ...]] = {
 }
 
 
-def parameters_of(launch: KernelLaunch) -> dict[int, int | None]:
-    """The constant bank as words by offset: known integers, made-up pointers."""
+def parameters_of(launch: KernelLaunch, first: int) -> dict[int, int | None]:
+    """The constant bank as words by offset, parameters from `first` on: known integers, made-up pointers."""
     words: dict[int, int | None] = {}
-    offset = FIRST_PARAMETER
+    offset = first
     for number, (parameter, argument) in enumerate(
         zip(launch.kernel.parameters, launch.arguments, strict=True)
     ):
@@ -79,7 +81,7 @@ def parameters_of(launch: KernelLaunch) -> dict[int, int | None]:
     return words
 
 
-def sampled(function: SassFunction, launch: KernelLaunch) -> tuple[list[Execution], bool]:
+def sampled(function: SassFunction, launch: KernelLaunch, first: int) -> tuple[list[Execution], bool]:
     """What some threads spread over the grid execute, and whether any branch was unknown."""
     (gx, gy, gz), (bx, by, bz) = launch.grid, launch.block
     threads, blocks = bx * by * bz, gx * gy * gz
@@ -95,13 +97,15 @@ def sampled(function: SassFunction, launch: KernelLaunch) -> tuple[list[Executio
             launch.block,
             launch.grid,
         )
-        found.append(run(function, place, parameters_of(launch)))
+        found.append(run(function, place, parameters_of(launch, first)))
     return found, any(one.unknown_branches > 0 for one in found)
 
 
-def executed(function: SassFunction, launch: KernelLaunch) -> tuple[Counter[InstructionKind], bool]:
+def executed(
+    function: SassFunction, launch: KernelLaunch, first: int
+) -> tuple[Counter[InstructionKind], bool]:
     """Mean instructions per thread over sampled threads, and whether any branch was unknown."""
-    threads, unknown = sampled(function, launch)
+    threads, unknown = sampled(function, launch, first)
     total: Counter[InstructionKind] = Counter()
     for one in threads:
         total.update(one.counts)
@@ -162,7 +166,7 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("-I", dest="include", action="append", default=[])
     parser.add_argument("-D", dest="define", action="append", default=[])
-    parser.add_argument("--arch", default="sm_80")
+    parser.add_argument("--arch", default="sm_80", choices=tuple(FIRST_PARAMETER))
     parser.add_argument("--details", action="store_true")
     parser.add_argument("-o", dest="document", type=Path)
     parser.add_argument("--section", default="fit")
@@ -171,6 +175,7 @@ def main() -> None:
     options = ParseOptions(
         include_dirs=tuple(Path(d) for d in arguments.include), defines=tuple(arguments.define)
     )
+    gpu = load_gpu(_GPUS[arguments.arch])
     found = Comparison()
     left_out: list[str] = []
     print(*HEADER, sep="\n")
@@ -180,16 +185,16 @@ def main() -> None:
             left_out.append(f"{path.name} (nvcc refuses it)")
             continue
         functions = {function.name: function for function in disassemble(cubin)}
-        for launch in resolve_launches(read_cuda(path, options), NO_OVERRIDES, load_gpu("v100")):
+        for launch in resolve_launches(read_cuda(path, options), NO_OVERRIDES, gpu):
             function = functions.get(launch.kernel.mangled_name)
             if function is None:
                 continue
             try:
-                truth, unknown = executed(function, launch)
+                truth, unknown = executed(function, launch, FIRST_PARAMETER[arguments.arch])
             except BudgetError:
                 left_out.append(f"`{launch.kernel.name}` (more instructions than the budget)")
                 continue
-            mix = lower_instructions(launch.kernel, count(launch))
+            mix = lower_instructions(launch.kernel, count(launch), isa_of(gpu))
             print(found.add(launch.kernel.name, truth, mix, unknown), flush=True)
             if arguments.details:
                 for kind in InstructionKind:

@@ -1,4 +1,4 @@
-"""Count what one thread executes: the integer part of SASS (sm_80), run instruction by instruction.
+"""Count what one thread executes: the integer part of SASS (sm_80, sm_90), run instruction by instruction.
 
 Registers hold 32-bit integers or None for "unknown" (loaded data, floating point). A branch on an unknown
 predicate goes where it avoids a subroutine call (the slow paths of division and the like), else straight on;
@@ -187,7 +187,13 @@ def _word(state: _State, text: str) -> Word:
     if text.startswith("~"):
         value = _word(state, text[1:])
         return None if value is None else ~value & MASK
-    text = text.removesuffix(".64").removesuffix(".X4").split(".H")[0].removesuffix(".U32")
+    text = (
+        text.removesuffix(".64")
+        .removesuffix(".X4")
+        .replace("][RZ]", "][0x0]")
+        .split(".H")[0]
+        .removesuffix(".U32")
+    )
     if text in ("RZ", "URZ", "SRZ"):
         return 0
     if re.fullmatch(r"U?R\d+", text):
@@ -512,10 +518,6 @@ def _one(function: Callable[[int], int]) -> _Handler:
     return handler
 
 
-def _ldc(state: _State, _: list[str], parts: list[str]) -> None:
-    _forget(state, parts[0])
-
-
 def _iabs(value: int) -> int:
     return abs(_signed(value))
 
@@ -595,7 +597,7 @@ _HANDLERS: dict[str, _Handler] = {
     "S2UR": _s2r,
     "CS2R": _cs2r,
     "ULDC": _uldc,
-    "LDC": _ldc,
+    "LDC": _uldc,
     "R2UR": _mov,
     "IMAD": _imad,
     "IADD3": _iadd3,
@@ -606,6 +608,7 @@ _HANDLERS: dict[str, _Handler] = {
     "SHF": _shf,
     "SEL": _sel,
     "IMNMX": _imnmx,
+    "VIMNMX": _imnmx,
     "IABS": _one(_iabs),
     "POPC": _one(int.bit_count),
     "BREV": _one(_brev),

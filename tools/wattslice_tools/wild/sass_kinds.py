@@ -50,6 +50,8 @@ def kind_of_sass(opcode: str, operands: str) -> InstructionKind | None:
         return InstructionKind.MOV
     if name == "HFMA2" and operands.count("RZ") >= 2:
         return InstructionKind.MOV
+    if name == "LDC" and "c[0x0]" in operands:  # since sm_90 no other instruction reads a parameter
+        return InstructionKind.MOV
     kind = _OF_OPCODE.get(name, InstructionKind.OTHER)
     if kind is InstructionKind.CONVERSION and "64" in modifiers:
         return InstructionKind.WIDE_CONVERSION

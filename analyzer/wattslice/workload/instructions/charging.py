@@ -13,12 +13,11 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wattslice.ir import Span
+from wattslice.ir import MemorySpace, Span
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa, converted
 from wattslice.workload.instructions.operands import three_register_sums
 from wattslice.workload.instructions.sectors import new_share
 from wattslice.workload.instructions.value_graph import (
-    AT_START,
     Hoisting,
     LinearForm,
     LoopLevel,
@@ -27,6 +26,7 @@ from wattslice.workload.instructions.value_graph import (
     Shape,
     Terms,
     Value,
+    chain,
     deepest,
     linear,
     placed,
@@ -184,10 +184,51 @@ class _Charger:
             fresh = new_share([asked for _, asked in together])
             for place, _ in together:
                 self.requests[place] = replace(self.requests[place], fresh=fresh)
+        if self.isa is Isa.LDC:
+            self.load_given()
+            self.find_shared()
         for value in absorbed:
             value.cost = ()  # part of what takes it in
         three_registers = list(three_register_sums(self.order, self.products))
         return Charges(self.found, self.requests, self.order, self.pointers, three_registers)
+
+    def load_given(self) -> None:
+        """What lies in constant memory is loaded once, in front of what needs it first, outside of loops.
+
+        Words of an array are loaded two at a time.
+        """
+        first: dict[Value, tuple[int, float, Span | None]] = {}
+        for value in self.order:
+            for needed in value.inputs:
+                if needed.is_given and not value.is_given:
+                    user = value if needed.access is None else needed  # a load has a place of its own
+                    there = placed(varying((needed,)), user.place.stack, user.place.region)
+                    found = there.region, needed.place.scale, value.span
+                    first[needed] = min(first.get(needed, found), found, key=lambda one: one[0])
+        words: dict[object, float] = {}
+        for needed, (_, number, _) in first.items():
+            if needed.access is not None:
+                number *= math.prod(level.copies for level in chain(needed.place.level))
+                words[needed.access.reach] = words.get(needed.access.reach, 0.0) + number
+        for needed, (region, number, span) in first.items():
+            if needed.access is not None and words[needed.access.reach] > 1.0:
+                number *= min(1.0, needed.bits / 64)
+            self.found.append(Charge(InstructionKind.MOV, region, number, span))
+
+    def find_shared(self) -> None:
+        """Shared memory of a block lies somewhere in that of its cluster: S2UR, UMOV, ULEA once, in front of
+        the first access; UIADD3 and ULEA for each further object.
+        """
+        objects: dict[object, tuple[int, Span | None]] = {}
+        for value in self.order:
+            reach = None if value.access is None else value.access.reach
+            if reach is not None and reach[0] is MemorySpace.SHARED:
+                there = placed(frozenset(), value.place.stack, value.place.region).region, value.span
+                objects[reach[1]] = min(objects.get(reach[1], there), there, key=lambda one: one[0])
+        for number, (region, span) in enumerate(sorted(objects.values(), key=lambda one: one[0])):
+            self.found.append(Charge(InstructionKind.IADD, region, 2.0 if number else 1.0, span))
+            if not number:
+                self.found.append(Charge(InstructionKind.MOV, region, 2.0, span))
 
     def leave_out_members(self, value: Value) -> None:
         """A record loaded for some of its members alone is loaded by no more accesses than there are."""
@@ -285,7 +326,7 @@ class _Charger:
                 return
         if value.shape is Shape.INT_SUM and inner is not None and inner.copies == 1.0:
             factors = [f for t, c in resting if c == 1 and t.shape is Shape.INT_PRODUCT for f in t.inputs]
-            if len(resting) == 1 and factors and all(map(_is_given, factors)):
+            if len(resting) == 1 and factors and all(factor.is_given for factor in factors):
                 # `i += gridDim.x * blockDim.x`: multiplied anew, from constant memory, rather than kept
                 value.inputs = [*(term for term, _ in moving), *factors]
                 value.cost = ((InstructionKind.IMAD, 1.0), (InstructionKind.MOV, 1.0))
@@ -339,9 +380,8 @@ class _Charger:
         index = tuple((t, c // scale if c % scale == 0 else c) for t, c in terms if not t.is_pointer)
         value.inputs = list(bases)
         if not index:
-            value.cost = (
-                ((InstructionKind.MOV, 2.0),) if all(base.place.level is None for base in bases) else ()
-            )
+            is_moved = self.isa is not Isa.LDC and all(base.place.level is None for base in bases)
+            value.cost = ((InstructionKind.MOV, 2.0),) if is_moved else ()
             return
         indices = self.index(value, index, 64 if is_wide else 32)
         levels = [term.place.level for term, _ in index]  # copies step from pointer to pointer
@@ -369,8 +409,10 @@ class _Charger:
     def scale_register(self, value: Value, scale: int) -> Cost:
         """IMAD.WIDE has one operand in constant memory, the base: the element size is moved to a register.
 
-        Anew in every round of a loop (SASS of nvcc 13), for all addresses in it.
+        Anew in every round of a loop (SASS of nvcc 13), for all addresses in it. Not where bases are loaded.
         """
+        if self.isa is Isa.LDC:
+            return ()
         level, copies = value.place.level, value.place.scale
         while level is not None and level.is_unrolled:
             level, copies = level.parent, copies * level.copies
@@ -528,11 +570,6 @@ def _is_multiple_of_copy(term: Value) -> bool:
     numbers = [one for one in term.inputs if one.shape is Shape.CONSTANT and one.number is None]
     others = [one for one in term.inputs if one.shape is not Shape.CONSTANT]
     return len(numbers) == 1 and not varying(numbers) & varying(others)
-
-
-def _is_given(value: Value) -> bool:
-    """Whether a value lies in constant memory from the start: sizes of the launch, parameters."""
-    return value.place is AT_START and not (value.cost or value.inputs) and value.shape is Shape.PLAIN
 
 
 def _differs_in_copies(index: Terms) -> bool:
@@ -741,6 +778,12 @@ def _bits_of_copies(mask: Value) -> tuple[Value | None, LoopLevel | None]:
     return (bits, bits.place.level) if bits.shape is Shape.SHIFTED and constant.number == 1 else (None, None)
 
 
+def _is_field(term: Value) -> bool:
+    """Whether a term is some bits of another value, shifted to where they are."""
+    shifts = (one.cost[:1] == ((InstructionKind.SHF, 1.0),) for one in term.inputs)
+    return term.shape is Shape.LOGIC and any(shifts)
+
+
 def is_taken_along(term: Value, value: Value, isa: Isa) -> bool:
     """Whether the multiply-add of the product `term` computes the sum `value`; XMAD adds 32 bits only."""
     fits = isa is not Isa.XMAD or value.shape is Shape.ADDRESS or term.bits >= value.bits
@@ -765,8 +808,10 @@ def sum_cost(terms: Terms, value: Value, isa: Isa, copies: float = 1.0) -> Cost:
             shifts += 1
         else:
             constants += 1
-    if value.shape is Shape.ADDRESS and len(terms) == 1 and abs(terms[0][1]) in isa.address_scales:
-        return ()  # [R.X4]
+    if value.shape is Shape.ADDRESS and len(terms) == 1:
+        is_shifted = isa is Isa.LDC and value.bits == 32 and _is_field(terms[0][0])
+        if is_shifted or abs(terms[0][1]) in isa.address_scales:
+            return ()  # [R.X4]; `s[x >> 8 & 255]`: shifted by two bits less
     plain += bool(value.form.offset or value.form.copies) and value.shape is not Shape.ADDRESS
     free = max(1.0 / copies, products + constants + shifts)  # addends that come along, or the first one
     plain -= 1.0 - 1.0 / copies

@@ -131,6 +131,7 @@ class Expressions(Memory):
             ((K.MOV, 1.0),) if special else (),
             expr.kind is not BuiltinKind.THREAD_IDX,
         )
+        value.is_given = not special
         self.known.naturals.add(value)
         return value
 

@@ -81,6 +81,9 @@ class Isa(Enum):
     I2FP = "i2fp"
     """F2FP, and so do integers of 32 bits become floats (8.6 and later)."""
 
+    LDC = "ldc"
+    """I2FP, and what lies in constant memory is loaded into a register first (9.0 and later)."""
+
     @property
     def multiplies_per_product(self) -> float:
         """Instructions of a 32-bit multiply-add."""
@@ -93,15 +96,18 @@ class Isa(Enum):
 
     @property
     def address_scales(self) -> tuple[int, ...]:
-        """By what an access to shared memory scales its address register for free: ``[R.X4]``."""
-        return (1,) if self is Isa.XMAD else (1, 4, 8, 16)
+        """By what an access to shared memory scales its address register for free: ``[R.X4]``.
+
+        On Hopper it is a sum with the place of the block in the cluster already.
+        """
+        return (1,) if self in (Isa.XMAD, Isa.LDC) else (1, 4, 8, 16)
 
 
 def isa_of(gpu: Gpu) -> Isa:
     """The instruction set of a GPU."""
     if gpu.architecture.multiplies_16_bits:
         return Isa.XMAD
-    by_capability = (((8, 6), Isa.I2FP), ((8, 0), Isa.F2FP))
+    by_capability = (((9, 0), Isa.LDC), ((8, 6), Isa.I2FP), ((8, 0), Isa.F2FP))
     return next((isa for least, isa in by_capability if gpu.compute_capability >= least), Isa.IMAD)
 
 
@@ -111,9 +117,9 @@ def converted(cost: Cost, isa: Isa) -> Cost:
     found: list[tuple[InstructionKind, float]] = []
     for kind, number in cost:
         if kind is InstructionKind.PACK:
-            packs = isa in (Isa.F2FP, Isa.I2FP)
+            packs = isa in (Isa.F2FP, Isa.I2FP, Isa.LDC)
             found.append((kind, max(1.0, number / 2)) if packs else (slow, number))
-        elif kind is InstructionKind.INT_TO_FLOAT and isa is not Isa.I2FP:
+        elif kind is InstructionKind.INT_TO_FLOAT and isa not in (Isa.I2FP, Isa.LDC):
             found.append((slow, number))
         else:
             found.append((kind, number))

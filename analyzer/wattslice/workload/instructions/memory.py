@@ -263,6 +263,7 @@ class Memory(Operators):
             value.access = MemoryRequest(
                 place.site, False, number, terms, place.type.request_bytes, (place.space, part), span=span
             )
+            value.is_given = kind is K.LDC and fixed
             if kind in (K.LDS, K.LDG, K.LDC):
                 self.note_row(place, value, pointer, region, version)
         if value.cost:

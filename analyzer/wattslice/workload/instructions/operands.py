@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from wattslice.ir import MemorySpace
 from wattslice.workload.instructions.kinds import InstructionKind
 from wattslice.workload.instructions.value_graph import Shape, Value, varying
 
@@ -35,13 +34,8 @@ def three_register_sums(
 def _registers(value: Value, product: Value | None) -> frozenset[Value]:
     """The registers that a multiply-add reads: all but immediates and what lies in constant memory."""
     operands = value.inputs if product is None else (*value.inputs, *product.inputs)
-    return frozenset(one for one in operands if one is not product and not _is_in_constant_memory(one))
-
-
-def _is_in_constant_memory(value: Value) -> bool:
-    if value.access is not None:
-        return value.access.reach is not None and value.access.reach[0] is MemorySpace.CONSTANT
-    return value.shape is Shape.CONSTANT or not (value.cost or value.inputs)  # else a parameter
+    others = (one for one in operands if one is not product)
+    return frozenset(one for one in others if one.shape is not Shape.CONSTANT and not one.is_given)
 
 
 def _is_kept(

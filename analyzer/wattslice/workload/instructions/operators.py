@@ -352,7 +352,14 @@ class Operators(LinearForms):
             if (once := _OF_DIVISOR.get(key)) is not None and b.shape is not Shape.CONSTANT:
                 inputs = (a, b, self.plain(("reciprocal", key), region, (b,), once))
                 cost = tuple((kind, number - dict(once).get(kind, 0.0)) for kind, number in cost)
+            own, beside = (
+                self.available.get(("divided", one, a, b, type_.signed))
+                for one in (op, BinaryOp.MOD if op is BinaryOp.DIV else BinaryOp.DIV)
+            )
+            if own is None and beside is not None and type_.bits == 32 and b.shape is not Shape.CONSTANT:
+                inputs, cost = (a, b, beside), ((K.IMAD, 1.0), (K.IADD, 1.0))  # a - a / b * b
             value = self.plain((op, type_.signed), region, inputs, cost, type_.bits)
+            self.hide(("divided", op, a, b, type_.signed), value)
             if name == "mod_power" and type_.bits == 32:
                 self.known.remainders[value] = a, b
         if a in self.known.naturals and is_natural:

@@ -142,7 +142,8 @@ class Lowering(Loops):
         self.root(region, ((InstructionKind.MOV, 2.0), (InstructionKind.BRANCH, 1.0)), ())
         for parameter in self.kernel.parameters:
             # so that a loop that is the first to name one may change it
-            self.parameters[self.whole(parameter)] = parameter
+            value = self.whole(parameter)
+            self.parameters[value], value.is_given = parameter, True
         yield self.statement(self.kernel.body)
         self.access_indexed()
         self.join_rows()

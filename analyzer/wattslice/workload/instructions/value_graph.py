@@ -168,7 +168,8 @@ class Value(Struct, eq=False):
     of the thread, its site and requests, made where its `cost` has the array lie in local memory. `member`:
     what of a record it is. `birth`: values are numbered as they are made, in the order of the text.
     `span`: of the text that asked for it first. `guards`: what decides whether it happens, or which of its
-    inputs it is. `is_extended`: whether something needs its 32 bits as 64.
+    inputs it is. `is_extended`: whether something needs its 32 bits as 64. `is_given`: whether it lies in
+    constant memory at a known place: parameters, sizes of the launch.
     """
 
     shape: Shape
@@ -188,6 +189,7 @@ class Value(Struct, eq=False):
     span: Span | None = None
     guards: tuple[Value, ...] = ()
     is_extended: bool = False
+    is_given: bool = False
 
 
 class Chosen(Struct, frozen=True):
@@ -497,7 +499,7 @@ class Environment:
         if not path:
             return whole
         value = self.plain(("part", path), region, (whole,), (), bits)
-        value.member = path
+        value.member, value.is_given = path, whole.is_given
         return value
 
     def first(self, key: object, cost: Cost, is_uniform: bool) -> Value:
