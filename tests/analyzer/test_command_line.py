@@ -456,6 +456,22 @@ def test_a_number_of_an_unset_variable_is_told_as_such(tmp_path):
     assert "an environment variable that is not set; n assumed" in found.assumptions[0].message
 
 
+LIKELY = [
+    ("int n = rand() % 100; k<<<n, 64>>>(0, 4, 5);", 23),
+    ("int n = 1 + (int)(100.0 * rand() / RAND_MAX); k<<<n, 64>>>(0, 4, 5);", 50),
+    ("int c = rand() % 100, n = c + 1; k<<<n, 64>>>(0, 4, 5);", 24),
+    ("int s, n; scanf(\"%d %d\", &s, &n); for (int i = s; i < n; i *= 2) k<<<i, 64>>>(0, 4, 5);", 1),
+    ("int s, n; scanf(\"%d %d\", &s, &n); for (int i = s; i < n; i += 2) k<<<i, 64>>>(0, 4, 5);", 1024),
+    ("getopt(argc, argv, \"v\"); k<<<7 + optind, 64>>>(0, 4, 5);", 8),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "grid"), LIKELY)
+def test_what_is_likely_of_an_unknown_number(tmp_path, body, grid):
+    (found,) = launches_of(tmp_path, body)
+    assert found.grid[0] == grid
+
+
 def test_the_option_without_words(tmp_path, capsys):
     path = tmp_path / "a.cu"
     path.write_text(f"{HEAD}int main(int argc, char **argv)\n{{ k<<<argc * 4, 64>>>(0, 4, 5); }}\n")
