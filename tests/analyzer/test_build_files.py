@@ -578,8 +578,14 @@ def test_a_cmake_file_has_the_variables_of_those_above_and_a_folder_without_one_
     ('CUDAExtension("a", sources, define_macros=[("N", "5"), ("M", None), ("K", asked())])', ("N=5", "M")),
     ('if debug:\n    flags = ["-DN=5"]\nelse:\n    flags = []\nCUDAExtension("a", ["main.cu"],'
      'extra_compile_args=flags + ["-DM"])', ("M",)),
-    ('flags = ["-DN=5"]\nflags += ["-DK"]\nCUDAExtension("a", ["main.cu"], extra_compile_args=flags)', ()),
-    ('flags = ["-DN=5"]\nflags.append("-DK")\nCUDAExtension("a", ["main.cu"], extra_compile_args=flags)', ()),
+    ('flags = ["-DN=5"]\nflags += ["-DK"]\nCUDAExtension("a", ["main.cu"], extra_compile_args=flags)',
+     ("N=5", "K")),
+    ('flags = ["-DN=5"]\nflags.append("-DK")\nCUDAExtension("a", ["main.cu"], extra_compile_args=flags)',
+     ("N=5", "K")),
+    ('flags = ["-DN=5"]\nif debug:\n    flags.append("-DK")\n    flags += ["-DL"]\n'
+     'CUDAExtension("a", ["main.cu"], extra_compile_args=flags)', ("N=5",)),
+    ('flags = ["-DN=5"]\nflags.remove("-DN=5")\nCUDAExtension("a", ["main.cu"], extra_compile_args=flags)',
+     ()),
     ('CUDAExtension("a", ["main.cu"], extra_compile_args=["-DM=%d" % n, f"-DN={n}", "-DK=" + n,'
      '"-DL={}".format(n), "-DJ" if n else "-DI", "-DH"])', ("H",)),
     ('CUDAExtension("a", ["main.cu"], extra_compile_args=["-DN=5"]', ()),
@@ -592,6 +598,33 @@ def test_flags_of_an_extension(tmp_path, text, definitions):
     (tmp_path / ".git").mkdir()
     (tmp_path / "setup.py").write_text(text)
     assert compile_flags(source(tmp_path / "csrc")).definitions == definitions
+
+
+def test_flags_of_one_source(tmp_path):
+    properties = 'PROPERTIES COMPILE_FLAGS "-use_fast_math -DN=5" COMPILE_DEFINITIONS "K;L=2")'
+    text = f"add_executable(main main.cu other.cu)\nset_source_files_properties(main.cu {properties}\n"
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "CMakeLists.txt").write_text(text)
+    assert compile_flags(source(tmp_path)).definitions == ("N=5", "K", "L=2")
+    assert compile_flags(source(tmp_path)).fast_math == "CMakeLists.txt"
+    assert compile_flags(tmp_path / "other.cu").definitions == ()
+
+
+RULES = "prog: main.o\n\tnvcc -o $@ $^\n%.o: %.cu\n\tnvcc $(NVCCFLAGS) -c -o $@ $<\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "definitions"),
+    [
+        (f"all: prog\nprog: NVCCFLAGS += -DN=5\n{RULES}", ("N=5",)),  # handed on to what it is made of
+        (f"all: prog\ndebug: NVCCFLAGS += -DN=5\ndebug: prog\n{RULES}", ()),  # which nobody asks for
+        ("APP_CUDACFLAGS = -O3 -DN=5\nAPP_CUDALDFLAGS = -DM\n", ("N=5",)),  # included by another
+    ],
+)
+def test_variables_that_a_rule_is_given(tmp_path, text, definitions):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "Makefile").write_text(text)
+    assert compile_flags(source(tmp_path)).definitions == definitions
 
 
 def test_folders_of_an_extension(tmp_path):

@@ -428,6 +428,50 @@ def test_a_launch_that_only_the_environment_leads_to_is_listed(tmp_path):
     assert any(ONLY_WHERE in one.message for one in found.assumptions)
 
 
+BEFORE_THE_LAUNCH = [
+    'char *e = getenv("N"); if (!e) return 0;',
+    'if (std::getenv("N") == NULL) exit(1);',
+    'const char *e = getenv("N"); int mode = e ? atoi(e) : 0; if (mode == 0) { puts("off"); return 0; }',
+    "if (!is_on()) return 0;",
+]
+
+
+@pytest.mark.parametrize("body", BEFORE_THE_LAUNCH)
+def test_a_run_that_the_environment_ends_launches_nothing(tmp_path, body):
+    helper = 'static bool is_on() { const char *e = getenv("N"); return e && !strcmp(e, "1"); }'
+    (found,) = launches_of(tmp_path, f"{body} k<<<8, 64>>>(0, 4, 5);", helper=helper)
+    assert (found.grid[0], found.times) == (8, None)
+    decided = "no environment variable N assumed: that decides that the program does not launch k"
+    assert decided in [one.message for one in found.assumptions]
+
+
+def test_a_check_of_results_is_taken_to_pass(tmp_path):
+    body = "float h[4]; int ok = 1; for (int i = 0; i < 4; i++) if (h[i] != 1) ok = 0; if (!ok) return 1;"
+    (found,) = launches_of(tmp_path, f"{body} k<<<8, 64>>>(0, 4, 5);")
+    assert (found.times, found.assumptions) == (1, ())
+
+
+def test_a_number_of_an_unset_variable_is_told_as_such(tmp_path):
+    (found,) = launches_of(tmp_path, 'int n = atoi(getenv("N")); k<<<n, 64>>>(0, 4, 5);')
+    assert "an environment variable that is not set; n assumed" in found.assumptions[0].message
+
+
+LIKELY = [
+    ("int n = rand() % 100; k<<<n, 64>>>(0, 4, 5);", 23),
+    ("int n = 1 + (int)(100.0 * rand() / RAND_MAX); k<<<n, 64>>>(0, 4, 5);", 50),
+    ("int c = rand() % 100, n = c + 1; k<<<n, 64>>>(0, 4, 5);", 24),
+    ("int s, n; scanf(\"%d %d\", &s, &n); for (int i = s; i < n; i *= 2) k<<<i, 64>>>(0, 4, 5);", 1),
+    ("int s, n; scanf(\"%d %d\", &s, &n); for (int i = s; i < n; i += 2) k<<<i, 64>>>(0, 4, 5);", 1024),
+    ("getopt(argc, argv, \"v\"); k<<<7 + optind, 64>>>(0, 4, 5);", 8),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "grid"), LIKELY)
+def test_what_is_likely_of_an_unknown_number(tmp_path, body, grid):
+    (found,) = launches_of(tmp_path, body)
+    assert found.grid[0] == grid
+
+
 def test_the_option_without_words(tmp_path, capsys):
     path = tmp_path / "a.cu"
     path.write_text(f"{HEAD}int main(int argc, char **argv)\n{{ k<<<argc * 4, 64>>>(0, 4, 5); }}\n")

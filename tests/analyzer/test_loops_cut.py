@@ -70,7 +70,7 @@ LATER = [
     ("int c = 0; double t = 0; while (t < 3) { if (c % 40 == 0 && c > 0) e<<<c, 32>>>(x, c); c++; t += 0.01; }", 40),
     ("for (int i = 0; i < 1000; i++) if (i % 90 == 7) e<<<i, 32>>>(x, i);", None),
     ("int c = 0; while (outside()) { if (c % 40 == 3) e<<<c + 1, 32>>>(x, c); c++; }", None),
-    ("int c = 0; while (outside()) { e<<<c + 1, 32>>>(x, c); c++; }", 1),
+    ("int c = 0; while (outside()) { e<<<c + 1, 32>>>(x, c); c++; }", None),
     ("int a = 0; for (int i = 0; i < 500; i++) { if (i % 100 == 37) a = i; if (a == 137) e<<<a, 32>>>(x, a); }", None),
     ("int c = 0; for (double t = 0; t < 1; t += 0.005) c++; e<<<c, 32>>>(x, c);", None),
 ]  # fmt: skip
@@ -84,6 +84,13 @@ def test_a_geometry_is_that_of_an_iteration_that_was_followed(tmp_path, body, gr
     assert (one.grid[0] if is_known else None) == grid
     assert one.assumptions
     assert "not always known" in one.assumptions[0].message or not is_known
+
+
+def test_the_first_of_many_grids_is_assumed_and_why_the_others_are_not_known_is_told(tmp_path):
+    (one,) = [one for one in launches(tmp_path, text_of(LATER[4][0])) if one.kernel.name == "e"]
+    assert (one.grid[0], one.source, one.times) == (1, LaunchSource.ASSUMED, None)
+    told = "in each iteration ('c' changes in a loop of unknown length: the result of outside()); shown"
+    assert told in one.assumptions[0].message
 
 
 def test_what_no_iteration_changes_is_known_in_all(tmp_path):
@@ -221,7 +228,7 @@ def test_a_value_that_is_assumed_gives_no_number_of_launches(tmp_path):
     }
     if (s > 3) e<<<s + 2, 32>>>(x, 8);"""
     found = [one for one in launches(tmp_path, text_of(body)) if one.kernel.name == "e"]
-    assert {one.times for one in found if one.source is LaunchSource.HOST_CODE} == {None}
+    assert {one.source for one in found} == {LaunchSource.ASSUMED}
     assert {one.times for one in found if one.arguments[1] == 8} == {None}
     every = [told.message for one in found if one.grid[0] > 1 for told in one.assumptions]
     assert not any("its first iteration" in message for message in every)  # which has a grid of 1

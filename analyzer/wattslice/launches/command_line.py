@@ -140,6 +140,7 @@ _Function = Callable[[Memory, ir.Call, _Arguments], Value | None]
 
 
 BITS = "std::bitset<"
+_NO_TEXT = Unknown("a number in a text that is not there, as of an environment variable that is not set")
 NO_NUMBER = Unknown("a text that is no number: an exception")
 OUT_OF_RANGE = Unknown("a text or number that is out of range: an exception")
 TOO_LONG = Unknown("a length that no container has: an exception")
@@ -201,6 +202,8 @@ def _to_integer(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value |
     """atoi, strtol, std::stoi and their kin; a text without a number is 0."""
     text = text_of(arguments[0]) if arguments else None
     base = arguments[2] if len(arguments) > 2 else 10
+    if arguments and arguments[0] == 0:
+        return _NO_TEXT
     if text is None or not isinstance(base, int) or base not in _INTEGER:
         return None
     found = _integer(text, base)
@@ -215,6 +218,8 @@ def _to_integer(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value |
 
 def _to_real(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
     text = text_of(arguments[0]) if arguments else None
+    if arguments and arguments[0] == 0:
+        return _NO_TEXT
     if text is None:
         return None
     found = _real(text)

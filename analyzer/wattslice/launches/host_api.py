@@ -464,6 +464,8 @@ def _of_library(memory: Memory, gpu: Gpu, node: ir.Call, name: str, arguments: _
         return Unknown("no value")
     if name in _OF_ONE_PROCESS:
         return _of_one_process(memory, name, arguments)
+    if name in _RANDOM:
+        return Unknown(f"the result of {name}()", likely=_RANDOM[name])
     return None
 
 
@@ -500,6 +502,10 @@ _OF_ONE_PROCESS = {
 }
 """What the first of one process, or thread, is told of how many there are and which it is: one GPU is
 predicted for."""
+
+
+_RANDOM = {**dict.fromkeys(("rand", "random", "lrand48", "rand_r"), (1 << 30) - 1), "drand48": 0.5}
+"""The middle of the numbers that functions give by chance: what is made of it is as likely as any."""
 
 
 def _of_one_process(memory: Memory, name: str, arguments: _Arguments) -> Value:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.ir.loops import Bound, LoopShape, constant_trips, shape_of, whole_limit
+from wattslice.ir.loops import Bound, LoopShape, constant_trips, shape_of, update_of, whole_limit
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.control_flow import ControlFlow, Flow, LeftError, uncounted
 from wattslice.launches.instances import LaunchInstance, values_of
@@ -81,6 +81,7 @@ class HostLoops(ControlFlow):
     def _loop(self, stmt: ir.Loop) -> Flow:
         for init in stmt.init:
             self.execute(init)
+        self._begin_at_one(stmt)
         self._loop_depth += 1
         around, self._lost, times = self._lost, {}, self._times
         try:
@@ -93,6 +94,16 @@ class HostLoops(ControlFlow):
                 if isinstance(value, Unknown) and value.is_derived and value.reason == self._lost[cell]:
                     self.memory.apply({cell: replace(value, is_derived=False)})
             self._lost = {**around, **self._lost}
+
+    def _begin_at_one(self, stmt: ir.Loop) -> None:
+        """A counter that is multiplied and begins with nobody knows what is likely to begin with 1."""
+        update = None if stmt.step is None else update_of(stmt.step)
+        if update is None or update.op not in (ir.BinaryOp.MUL, ir.BinaryOp.SHL):
+            return
+        where = self.memory.address(update.variable)
+        value = self.memory.current((where.storage, where.offset))
+        if isinstance(value, Unknown) and value.likely is None:
+            self.memory.set_cell(where.storage, where.offset, replace(value, likely=1))
 
     def _iterate(self, stmt: ir.Loop, *, is_counted: bool = True) -> Flow:
         """Follow a loop, or visit some of its iterations, whose number is known if it `is_counted`."""

@@ -142,6 +142,7 @@ class Interpreter(HostLoops):
         if function.name == "main" and self._given is not None:
             for parameter, value in zip(function.parameters, main_arguments(self._given), strict=False):
                 self.memory.write(self.memory.storage(parameter), 0, value, parameter.type)
+        if function.name == "main":
             self.memory.write(self.memory.global_named("optind"), 0, 1, ir.INT32)
         self._around, self._doubt, self._is_captured, self._teams = [], None, False, 0
         self._argc = self._least_argc = 1

@@ -226,6 +226,7 @@ def _launch(
     if chosen.files:
         assumptions.append(_of_files(kernel, chosen))
     assumptions.extend(_too_large(kernel, chosen, gpu))
+    changing = _extents_that_differ(every)
     assumptions.extend(_loop_assumptions(kernel, every, chosen, grid, block))
     if not running:
         how = "as written there" if chosen.is_as_written else "assumed"
@@ -246,7 +247,9 @@ def _launch(
         grid,
         block,
         shared,
-        _source(chosen, is_run=bool(running)),
+        LaunchSource.ASSUMED
+        if changing and chosen.in_unknown_loop
+        else _source(chosen, is_run=bool(running)),
         line,
         tuple(number_of(chosen, index, parameter) for index, parameter in enumerate(kernel.parameters)),
         assumptions=tuple(replace(entry, file=host_file) for entry in assumptions),
@@ -389,15 +392,13 @@ def _loop_assumptions(
     """What differs from one iteration to the next in the host loop that holds the launch."""
     line = chosen.node.span.line
     geometries = [geometry_of(instance) for instance in group]
+    lost = next((one.cause for one in geometries if one.threads is None and one.cause.reason), None)
     numbers = {
         parameter.name: [number_of(instance, index, parameter) for instance in group]
         for index, parameter in enumerate(kernel.parameters)
     }
     known = [p.name for index, p in enumerate(kernel.parameters) if number_of(chosen, index, p) is not None]
-    grids, blocks = [g.grid for g in geometries], [g.block for g in geometries]
-    extents = [
-        what for name, values in (("grid", grids), ("block", blocks)) if (what := _differs(name, values))
-    ]
+    extents = _extents_that_differ(group)
     differing = {name: what for name in known if (what := _differs(f"argument {name}", numbers[name]))}
     arguments = list(differing)
     if not extents and not arguments:
@@ -408,11 +409,19 @@ def _loop_assumptions(
         loop = "a loop of unknown length"
         shown = "the one of its first iteration" if chosen is group[0] else shown
     message = (
-        f"{kernel.name} is launched from {loop}, with {' and '.join(what)} in each iteration; shown is "
+        f"{kernel.name} is launched from {loop}, with {' and '.join(what)} in each iteration"
+        f"{'' if lost is None or not extents else f' ({told_why(lost)})'}; shown is "
         f"{shown}, {_configuration(kernel, grid, block)}"
     )
     fix = _by_launch(kernel) if extents else f"--set {kernel.name}.{arguments[0]}=VALUE"
     return [Assumption("PW011", line, message, fix)]
+
+
+def _extents_that_differ(group: Sequence[LaunchInstance]) -> list[str]:
+    """What of grid and block is another in each iteration of a loop, or not always known."""
+    geometries = [geometry_of(instance) for instance in group]
+    pairs = ("grid", [g.grid for g in geometries]), ("block", [g.block for g in geometries])
+    return [what for name, values in pairs if (what := _differs(name, values))]
 
 
 def _differs(what: str, values: Sequence[object]) -> str:

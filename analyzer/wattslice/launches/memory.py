@@ -21,7 +21,8 @@ class Unknown(Struct, frozen=True, eq=False):
 
     `is_option`: what the command line holds, as argc or text of argv; a program run without options has
     none of it, so that defaults stay. A number read from there is another matter. `likely`: the value of
-    `variable` on the way through an undecided branch that is likelier taken. `around`: an address somewhere
+    `variable` on the way through an undecided branch that is likelier taken; of a number that no variable has
+    held yet its own, as half of the largest one that rand() gives. `around`: an address somewhere
     in one of these objects, which a write through it may change; or, `is_anywhere`, in others. `is_derived`:
     other values that it is computed from settle it, not the variable that holds it. `by_argc`: what it is
     where argc is 1, 2, ... up to `MOST_ARGC`, None where not even that tells it; empty: it tells nothing.
@@ -237,6 +238,8 @@ def convert(value: Value, type_: ir.Type) -> Value:
     """`value` as C converts it to the scalar `type_`; what is no number passes through."""
     if isinstance(value, Unknown) and value.by_argc and type_.lanes == 1:
         return of_argc(value, lambda known: convert(known[0], type_), value)
+    if isinstance(value, Unknown) and value.variable is None and value.likely is not None:
+        return replace(value, likely=_number(convert(value.likely, type_)))
     if not isinstance(value, (int, float)) or type_.lanes > 1:
         return value
     number = converted(value, type_)
@@ -263,6 +266,10 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) ->
         if decided is not None:
             return decided
         why = cause(left, right)
+        if why.variable is None:
+            one, two = (part.likely if isinstance(part, Unknown) else part for part in (left, right))
+            made = None if one is None or two is None else _number(binary(op, one, two, operand_type))
+            why = replace(why, likely=made)
         return of_argc(why, lambda known: binary(op, known[0], known[1], operand_type), left, right)
     if isinstance(left, Pointer) or isinstance(right, Pointer):
         return _of_pointers(op, left, right, operand_type)
@@ -275,6 +282,10 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) ->
     if exact != result and operand_type.signed:
         return Unknown(f"{left} {op.value} {right} overflows {operand_type.bits} bits", is_derived=True)
     return result if op in ir.COMPARISONS else convert(result, operand_type)
+
+
+def _number(value: Value) -> int | float | None:
+    return value if isinstance(value, (int, float)) else None
 
 
 _MAY_OVERFLOW = (ir.BinaryOp.ADD, ir.BinaryOp.SUB, ir.BinaryOp.MUL)

@@ -3,8 +3,8 @@
 Reference computations, checks of results and reports of times make up most host code and decide nothing.
 Relevant are the statements that launch, that define what a launch's configuration or arguments are computed
 from, and those that decide whether these run. The slice does not follow the order of statements. A check
-without such a statement in it (`if (errors) return 1;`) counts when what it tests is relevant anyway; else
-it is taken to pass.
+without such a statement in it (`if (errors) return 1;`) counts when what it tests is relevant anyway, or
+known before the program starts (`if (!getenv("X")) return 0;`); else it is taken to pass.
 """
 
 from __future__ import annotations
@@ -301,6 +301,7 @@ _FOLLOWED = frozenset(
     }
 )
 """Classes of the library whose objects are followed."""
+_OF_VALUES = (ir.Constant, ir.Text, ir.Cast, ir.Unary, ir.Binary, ir.Logical, ir.Select)
 _T = TypeVar("_T")
 _MAX_PASSES = 30
 _DEEPEST_MEMBERS = 3
@@ -355,13 +356,19 @@ class _Slicer:
         for variable in program.globals:
             if variable.initializer is not None:
                 self._reader.def_use(variable.initializer)  # for the addresses in it
+        self._written = set[Location]()
         for function in program.functions:
             for stmt in ir.walk_statements(function.body):
                 for expr in ir.statement_expressions(stmt):
                     def_use = self._def_uses[expr] = self._reader.def_use(expr)
+                    self._written |= def_use.defines
                     for node in ir.walk_expressions(expr) if def_use.launches else ():
                         if isinstance(node, ir.LaunchCall):
                             self._launch(node)
+        self._given = set[ir.Variable | ir.Function]()
+        self._given.update([function for function in program.functions if self._tells_given(function)])
+        for function in program.functions:
+            self._note_given(function)
 
     def _launch(self, node: ir.LaunchCall) -> None:
         values = [node.grid, node.block, *(() if node.shared_bytes is None else (node.shared_bytes,))]
@@ -475,6 +482,7 @@ class _Slicer:
                 arms = (then,) if otherwise is None else (then, otherwise)
                 core = self._any(arms, function, jumps=jumps) or self._acts(condition)
                 core = core or (isinstance(condition, ir.Call) and condition.name == ir.CAUGHT)
+                core = core or (any(map(self._is_jump, arms)) and self._is_given(condition))
             case ir.Loop(init=init, condition=condition, step=step, body=body):
                 self._left.append(stmt)
                 core = self._any((*init, body), function, jumps=stmt in self._core)
@@ -492,6 +500,40 @@ class _Slicer:
                 if not isinstance(expr, ir.LaunchCall):  # which of its values matter has been told apart
                     self._need(self._def_uses.get(expr))
         return core
+
+    def _note_given(self, function: ir.Function) -> None:
+        """Variables that keep what they begin with, which is given."""
+        for stmt in ir.walk_statements(function.body):
+            if not isinstance(stmt, ir.Declare) or stmt.value is None or not self._is_given(stmt.value):
+                continue
+            if stmt.variable not in self._written and stmt.variable not in self._reader.escaped:
+                self._given.add(stmt.variable)
+
+    def _tells_given(self, function: ir.Function) -> bool:
+        """Whether a function makes what it returns of its arguments, constants and the environment alone."""
+        before, self._given = self._given, {*self._given, *function.parameters}
+        self._note_given(function)
+        every = (expr for s in ir.walk_statements(function.body) for expr in ir.statement_expressions(s))
+        found, self._given = all(map(self._is_given, every)), before
+        return found
+
+    def _is_given(self, expr: ir.Expr) -> bool:
+        """Whether constants and the environment alone tell a value."""
+        for node in inner_expressions(expr):
+            match node:
+                case ir.Read(place=place):
+                    is_given = place.variable in self._given
+                case ir.Call(name=name):
+                    function = self._reader.graph.callee(node)
+                    name = name.removeprefix("std::")
+                    is_given = function in self._given or (
+                        function is None and (name in _SETTINGS or is_of_texts(name))
+                    )
+                case _:
+                    is_given = isinstance(node, _OF_VALUES)
+            if not is_given:
+                return False
+        return True
 
     def _any(self, statements: tuple[ir.Stmt, ...], function: ir.Function, *, jumps: bool) -> bool:
         found = [self._visit(stmt, function, jumps=jumps) for stmt in statements]  # each must be visited

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -278,10 +279,12 @@ def _command(cmake: Cmake, name: str, words: list[str], line: Line, *, is_certai
         case "target_compile_options" if is_certain:
             flags = _of_target([first, *_of_cuda(words[1:])])
             cmake.flags += (flag for flag in flags if flag.word.startswith(("-D", *FAST_MATH)))
-        case "set_target_properties" if is_certain and "PROPERTIES" in words:
+        case "set_target_properties" | "set_source_files_properties" if is_certain and "PROPERTIES" in words:
             at = words.index("PROPERTIES")
-            pairs = zip(words[at + 1 :: 2], words[at + 2 :: 2], strict=False)
+            pairs = [*zip(words[at + 1 :: 2], words[at + 2 :: 2], strict=False)]
             given = [*_of_cuda(value for key, value in pairs if key in ("COMPILE_OPTIONS", "COMPILE_FLAGS"))]
+            macros = (value for key, value in pairs if key == "COMPILE_DEFINITIONS")
+            given += (_flag(word) for value in macros for word in value.split(";"))
             cmake.flags += (CmakeFlag(target, word) for target in words[:at] for word in given)
         case "target_include_directories" if is_certain:
             cmake.flags += _of_target(words, "-I{}".format)
@@ -385,6 +388,7 @@ def flags_in(words: list[str], base: Path, top: Path, where: str) -> CompileFlag
     return CompileFlags(tuple(dict.fromkeys(definitions)), tuple(dict.fromkeys(folders)), fast_math)
 
 
+_FOR_NVCC = regex(r"(?:CUDA|NVCC|CU)_?C?_?FLAGS$")
 _COMPILED = regex(r"\.(?:cu|cpp|cc|cxx|c|C)$")
 
 
@@ -411,15 +415,39 @@ def compile_flags(source: Path) -> CompileFlags:
 
 
 def _of_makefile(makefile: Makefile, source: Path, top: Path) -> CompileFlags | None:
-    """The flags of the first rule that compiles this source."""
+    """The flags of the first rule that compiles this source; without any rule those that variables hold for
+    whoever includes it.
+    """
+    if not makefile.rules:
+        names = [name for name in makefile.variables if _FOR_NVCC.search(name)]
+        words = " ".join(makefile.expanded(makefile.variables[name]) for name in names).split()
+        return flags_in(words, makefile.folder, top, "Makefile") if words else None
     for rule in makefile.rules:
         asked = _asked_of(rule.prerequisites, rule.targets, source)
-        for line, text in makefile.recipe(rule, asked or ""):
+        made = "".join(rule.targets[:1]).replace("%", source.stem)
+        target = _wanted_for(makefile, made) if makefile.of_targets and asked is not None else ""
+        for line, text in makefile.recipe(rule, asked or "", target):
             words = text.replace('"', "").replace("'", "").replace("\\", "").split()
             is_named = any(fits(word, source.name) for word in words if _COMPILED.search(word))
             if is_named or (asked is not None and "-o" in words and _compiles(words)):
                 return flags_in(words, makefile.folder, top, f"{line.file.name}:{line.number}")
     return None
+
+
+def _wanted_for(makefile: Makefile, made: str) -> str:
+    """The target with variables of its own that make makes this for, asked for nothing; it passes them on."""
+    goals = (name for rule in makefile.rules for name in rule.targets if not name.startswith((".", "%")))
+    waiting = [(name, "") for name in islice(goals, 1)]
+    seen = set[str]()
+    for name, outer in waiting:
+        owner = name if name in makefile.of_targets else outer
+        if name == made:
+            return owner
+        if name not in seen:
+            seen.add(name)
+            inner = (word for rule in makefile.rules if name in rule.targets for word in rule.prerequisites)
+            waiting += ((word, owner) for word in inner)
+    return ""
 
 
 def _compiles(words: list[str]) -> bool:
@@ -438,7 +466,13 @@ def _asked_of(prerequisites: tuple[str, ...], targets: tuple[str, ...], source: 
 
 def _of_cmake(cmake: Cmake, source: Path) -> CompileFlags:
     names = {p.name for p in cmake.programs if any(fits(word, source.name) for word in p.sources)}
-    own = [flag for flag in cmake.flags if flag.target is None or (flag.target in names and flag.is_own)]
+    own = [
+        flag
+        for flag in cmake.flags
+        if flag.target is None
+        or (flag.target in names and flag.is_own)
+        or fits(flag.target, source.name)  # a property of the source
+    ]
     words = [*_words_of_all(cmake), *(flag.word for flag in own if not flag.is_link)]
     found = [flags_in(words, cmake.folder, cmake.top, _CMAKE)]
     waiting = [flag.word for flag in own if flag.is_link]

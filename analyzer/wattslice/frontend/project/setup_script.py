@@ -44,9 +44,10 @@ def _name(function: ast.expr) -> str:
 
 
 def _values(tree: ast.Module) -> dict[str, ast.expr]:
-    """What names stand for that are given one value, under no condition, and are not changed."""
+    """What names stand for that are given one value, under no condition, with what is added to it so."""
     found: dict[str, ast.expr] = {}
     changed: set[str] = set()
+    added: set[int] = set()
     plain = {id(stmt) for owner in ast.walk(tree) if isinstance(owner, (ast.Module, ast.FunctionDef))
              for stmt in owner.body}  # fmt: skip
     for node in ast.walk(tree):
@@ -54,10 +55,28 @@ def _values(tree: ast.Module) -> dict[str, ast.expr]:
             name = node.targets[0].id
             changed |= {name} if name in found or id(node) not in plain else set()
             found[name] = node.value
-        elif isinstance(node, (ast.AugAssign, ast.Attribute, ast.Subscript)):
-            owner = node.target if isinstance(node, ast.AugAssign) else node.value
+        elif (more := _added(node)) is not None:
+            name, value, method = more
+            added.add(id(method))
+            if id(node) in plain and name in found:
+                found[name] = ast.List([found[name], value])
+        elif isinstance(node, (ast.Attribute, ast.Subscript)) and id(node) not in added:
+            owner = node.value
             changed |= {owner.id} if isinstance(owner, ast.Name) else set()
     return {name: value for name, value in found.items() if name not in changed}
+
+
+def _added(node: ast.AST) -> tuple[str, ast.expr, ast.expr] | None:
+    """The list that `name += more`, `name.append(more)`, `name.extend(more)` add to, what, and how."""
+    match node:
+        case ast.AugAssign(target=ast.Name(id=name) as how, op=ast.Add(), value=more):
+            return name, more, how
+        case ast.Expr(
+            ast.Call(func=ast.Attribute(ast.Name(id=name), "append" | "extend") as how, args=[more])
+        ):
+            return name, more, how
+        case _:
+            return None
 
 
 def _words(call: ast.Call, values: dict[str, ast.expr], *, is_cuda: bool) -> Iterator[str]:
