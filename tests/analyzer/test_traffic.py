@@ -143,8 +143,8 @@ def test_members_of_a_record_whose_address_is_data_share_its_sectors(tmp_path, t
       {INDEX} int k = c[i]; float s = 0.0f; {taken} z[i] = s;
     }}"""
     launch, profile = counted(tmp_path, source, "k=1000:256", "n=70001")
-    loads = [one for one in traffic_of(launch, profile).by_access if one.access.root is not None]
-    of_x = [one for one in loads if one.access.root.name == "x"]
+    loads = traffic_of(launch, profile).by_access
+    of_x = [one for one in loads if one.access.root is not None and one.access.root.name == "x"]
     assert math.fsum(one.l1_bytes for one in of_x) == pytest.approx(32 * floats)
     assert math.fsum(one.l2_bytes for one in of_x) == pytest.approx(32 * sectors)
     assert math.fsum(one.dram_bytes for one in of_x) == pytest.approx(32 * sectors)
