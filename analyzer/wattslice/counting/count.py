@@ -120,6 +120,8 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
     if sampling is not None:
         state.tallies.assume("PW028", launch.kernel.span, _told(sampling), "")
     state.tallies.tell_stand_ins()
+    for told in launch.kernel.assumed:
+        state.tallies.assume(told.rule, ir.Span(told.file, told.line, 1, told.line), told.message, "")
     _tell_holes(state.tallies, launch.kernel)
     return ExecutionProfile(
         thread_counts=tuple(state.tallies.thread_counts),
