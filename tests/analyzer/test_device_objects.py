@@ -351,7 +351,7 @@ HOLES = {
     "'continue'": "for (int m = 0; m < n; m++) { int k = 0; up: if (m) continue; if (++k < n) goto up; }",
     "goto": "if (n) goto in; { in: p[0] = 0; }",
     "case label": "int c = n; switch (c & 3) { case 0: do { p[0] = 0; case 1: p[1] = 1; } while (--c > 0); }",
-    "fib": "p[0] = fib(n);",
+    "fib": "p[0] = fib(n + 9);",
 }
 
 
@@ -361,6 +361,22 @@ def test_a_kernel_that_is_not_whole_says_so(tmp_path: Path, what: str) -> None:
     profile = _counted(kernel_of(tmp_path, HOLES[what], before=before))
     (said,) = (told.message for told in profile.assumptions if told.rule == "PW029")
     assert what in said
+
+
+@pytest.mark.parametrize(
+    ("body", "is_whole"),
+    [
+        ("p[0] = fib(n);", True),
+        ("p[0] = n < 3 ? opaque(n) : n;", True),
+        ("p[0] = p[n] ? opaque(n) : n;", False),
+    ],
+)
+def test_a_call_that_no_thread_makes_leaves_no_hole(tmp_path: Path, body: str, is_whole: bool) -> None:
+    """A function that calls itself 5 times is followed as deep as 8 times."""
+    before = "__device__ int fib(int q) { return q < 2 ? q : fib(q - 1) + fib(q - 2); }"
+    kernel = kernel_of(tmp_path, body, before=f"{before} __device__ int opaque(int);")
+    assert not kernel.body_is_complete
+    assert (not [told for told in _counted(kernel).assumptions if told.rule == "PW029"]) == is_whole
 
 
 def test_managed_variables_are_understood(tmp_path: Path) -> None:
