@@ -18,6 +18,10 @@ from .lowered import kernel_of, lower
 N = 5  # of the launches below
 
 DECLARATIONS = """
+#include <array>
+#include <cuda/std/array>
+struct E { int e[4]; __device__ int& operator[](int i) { return e[i]; } };
+__device__ int& pick(bool c, int* a, int* b) { if (c) return a[0]; return b[0]; }
 struct P { int x, y; };
 struct R { int* p; int n; };
 struct M3 { float f[2]; int i; }; struct A3 { int a[3]; };
@@ -195,6 +199,53 @@ BODIES: dict[str, tuple[str, float | None]] = {
     "array_as_wider": ("int a[2] = {1, 2}; *(long long*)a = 0; int v = a[1];", None),
     "array_copied_to": ("int a[2] = {1, 2}; memcpy(a, &n, 4); int v = a[0];", None),
     "array_atomic": ("int a[2] = {1, 2}; atomicAdd(&a[1], n); int v = a[1];", None),
+    "array_by_references": ("int a[4] = {1, 2, 3, 4}; for (int& x : a) x *= 2; int v = a[1] + a[3];", 12),
+    "array_by_references_to_those": (
+        "int a[4] = {1, 2, 3, 4}; for (int& x : a) { int& y = x; y = n; } int v = a[3];",
+        N,
+    ),
+    "array_by_pointer_in_loop": (
+        "int a[4] = {1, 2, 3, 4}; for (int j = 0; j < 4; ++j) { int* p = a + j; *p = n; } int v = a[3];",
+        N,
+    ),
+    "array_by_pointer_to_unknown": (
+        "int a[4] = {1, 2, 3, 4}; int& x = a[out[t] & 3]; x = 7; int v = a[1];",
+        None,
+    ),
+    "array_by_pointer_that_is_stepped": (
+        "int a[4] = {1, 2, 3, 4}; for (int j = 0; j < 2; ++j) { int* p = a + j; ++p; *p = n; } int v = a[2];",
+        None,
+    ),
+    "array_by_reference_as_wider": (
+        "int a[4] = {1, 2, 3, 4}; for (int& x : a) *(short*)&x = 0; int v = a[1];",
+        None,
+    ),
+    "array_by_reference_handed_on": (
+        "int a[4] = {1, 2, 3, 4}; for (int& x : a) opaque(x); int v = a[1];",
+        None,
+    ),
+    "array_by_reference_kept": (
+        "int* q; int a[4] = {1, 2, 3, 4}; for (int& x : a) q = &x; *q = n; int v = a[3];",
+        None,
+    ),
+    "array_beside_pointer_to_data": (
+        "int a[2] = {1, 2}; int* p = out + t; *p = 1; for (int& x : a) x = n; int v = a[1];",
+        N,
+    ),
+    "array_of_class": ("E a; for (int j = 0; j < 4; ++j) a[j] = j + n; int v = a[3];", N + 3),
+    "array_picked": ("int a[1] = {1}, b[1] = {2}; pick(out[t] > 0, a, b) = n; int v = b[0];", None),
+    "array_of_std": (
+        "std::array<int, 4> a = {1, 2, 3, 4}; a[2] = n; int v = a[2] + a.size() + a.data()[1];",
+        N + 6,
+    ),
+    "array_of_std_filled": (
+        "cuda::std::array<int, 4> a = {1, 2}; a.fill(3); a.back() = n; int v = a.front() + a[3];",
+        N + 3,
+    ),
+    "array_of_std_by_references": (
+        "std::array<int, 2> a{1, 2}; for (auto& x : a) x += n; int v = a[1];",
+        N + 2,
+    ),
     "array_in_loop": ("int a[2] = {1, 1}; for (int j = 0; j < 100; ++j) a[j & 1] = j; int v = a[0];", 98),
     "array_in_long": ("int a[2] = {1, 1}; for (int j = 0; j < 99998; ++j) a[j & 1] = j; int v = a[0];", None),
     "array_in_record": ("A3 s; s.a[0] = 3; s.a[t % 3] = n; int v = s.a[0];", 3 + (N - 3) * 43 / 128),
@@ -287,12 +338,20 @@ def test_a_pointer_that_nobody_reads_hides_nothing(tmp_path: Path) -> None:
     assert not objects(kernel).hidden
 
 
+@pytest.mark.parametrize("read", ["p[j] = s[j];", "int* q = s + j; p[j] = *q;", "int& q = s[j]; p[j] = q;"])
+def test_what_is_read_by_another_name_is_read(tmp_path: Path, read: str) -> None:
+    body = f"__shared__ int s[64]; s[threadIdx.x] = n; for (int j = 0; j < 4; ++j) {{ {read} }}"
+    found = objects(kernel_of(tmp_path, body))
+    assert not found.unread
+    assert not found.unwritten
+
+
 HOLES = {
     "with a reference": "struct V { int& r; __device__ V(int& x) : r(x) {} }; V d[2] = {n, n}; d[1].r = 7;",
     "'continue'": "for (int m = 0; m < n; m++) { int k = 0; up: if (m) continue; if (++k < n) goto up; }",
     "goto": "if (n) goto in; { in: p[0] = 0; }",
     "case label": "int c = n; switch (c & 3) { case 0: do { p[0] = 0; case 1: p[1] = 1; } while (--c > 0); }",
-    "fib": "p[0] = fib(n);",
+    "fib": "p[0] = fib(n + 9);",
 }
 
 
@@ -302,6 +361,22 @@ def test_a_kernel_that_is_not_whole_says_so(tmp_path: Path, what: str) -> None:
     profile = _counted(kernel_of(tmp_path, HOLES[what], before=before))
     (said,) = (told.message for told in profile.assumptions if told.rule == "PW029")
     assert what in said
+
+
+@pytest.mark.parametrize(
+    ("body", "is_whole"),
+    [
+        ("p[0] = fib(n);", True),
+        ("p[0] = n < 3 ? opaque(n) : n;", True),
+        ("p[0] = p[n] ? opaque(n) : n;", False),
+    ],
+)
+def test_a_call_that_no_thread_makes_leaves_no_hole(tmp_path: Path, body: str, is_whole: bool) -> None:
+    """A function that calls itself 5 times is followed as deep as 8 times."""
+    before = "__device__ int fib(int q) { return q < 2 ? q : fib(q - 1) + fib(q - 2); }"
+    kernel = kernel_of(tmp_path, body, before=f"{before} __device__ int opaque(int);")
+    assert not kernel.body_is_complete
+    assert (not [told for told in _counted(kernel).assumptions if told.rule == "PW029"]) == is_whole
 
 
 def test_managed_variables_are_understood(tmp_path: Path) -> None:

@@ -14,6 +14,9 @@ struct Base {
 };
 struct Cube : Base { __device__ float g(float x) const override { return x * x * x; } };
 struct Plain : Cube { };
+struct Pure { __device__ virtual float h(float x) const = 0; };
+struct Only : Pure { __device__ float h(float x) const override; };
+__device__ float Only::h(float x) const { return x * x * x; }
 struct Holder { Cube cube; Base base; };
 """
 CASES = [
@@ -23,13 +26,16 @@ CASES = [
     ("Cube d; *o = d.twice(*o);", 5.0),
     ("Cube d; *o = d.Base::g(*o);", 0.0),
     ("Base d; *o = d.g(*o);", 0.0),
+    ("*o = q->h(*o);", 2.0),  # there is no other
     ("Holder h; *o = h.cube.g(*o) + h.base.g(*o);", 3.0),
 ]
 
 
 def _launch(folder, body: str):
-    kernel = f"{CLASSES} __global__ void k(float *o, Base *p) {{ {body} }}\n"
-    (found,) = launches(folder, f"{kernel}int main() {{ float *o; Base *p; k<<<1, 32>>>(o, p); }}")
+    kernel = f"{CLASSES} __global__ void k(float *o, Base *p, Pure *q) {{ {body} }}\n"
+    (found,) = launches(
+        folder, f"{kernel}int main() {{ float *o; Base *p; Pure *q; k<<<1, 32>>>(o, p, q); }}"
+    )
     return found
 
 

@@ -271,8 +271,6 @@ def test_a_host_variable_that_is_also_a_size_is_no_0():
 @pytest.mark.parametrize(
     ("kernel", "trips"),
     [
-        ("for (int i = first; i < n; i *= 2) x[i] = 1;", 1),  # 1024 for both
-        ("for (int i = first; i < n; i <<= 1) x[i] = 1;", 1),
         ("for (int i = first; i > 0; i >>= 1) x[i] = n;", 11),
         ("for (int i = 1; i < n; i += first) x[i] = 1;", 1),
         ("for (int i = first + threadIdx.x * first; i < n; i += 32) x[i] = 1;", None),
@@ -287,6 +285,38 @@ def test_what_is_scaled_or_stepped_by_does_not_begin_with_0(kernel: str, trips: 
     (found,) = analyze_text(text + "k<<<1, 32>>>(x, a, b); }\n", gpu="v100").kernels
     assumed = {told.message.split()[-3]: int(told.message.split()[-1]) for told in found.assumptions}
     assert (assumed["first"] == 0) == (trips in (1024, 32))
+
+
+@pytest.mark.parametrize("step", ["i *= 2", "i <<= 1", "i = i * 2", "i = i << 1"])
+@pytest.mark.parametrize(
+    "loop",
+    ["for (int i = first; i < n; {step}) x[i] = 1;", "int i = first; while (i < n) {{ x[i] = 1; {step}; }}"],
+)
+def test_what_grows_by_a_factor_begins_with_1(loop: str, step: str):
+    """Both were 1024: the loop did not run."""
+    text = f"__global__ void k(float *x, int first, int n) {{ {loop.format(step=step)} }}\n"
+    (found,) = analyze_text(text, gpu="v100").kernels
+    assert [loop.trip_count for loop in found.loops] == [10]
+    assert "value of parameter 'first' unknown: first assumed 1" in [a.message for a in found.assumptions]
+
+
+def test_the_number_of_a_template_of_no_instance_is_an_assumption_of_its_kernel():
+    text = """
+    template <int N> __global__ void k(float *x) { for (int i = 0; i < N; ++i) x[threadIdx.x + i * 32] += N; }
+    template <int N, int M = 7> __global__ void wide(float *x) { x[M] = 0; if (N >= 64) x[threadIdx.x] = N; }
+    template <int N> __global__ void known(float *x) { if (N >= 64) x[threadIdx.x] = N; }
+    void f(float *x) { known<64><<<1, 32>>>(x); }
+    """
+    kernels = {kernel.name: kernel for kernel in analyze_text(text, gpu="v100").kernels}
+    told = {
+        name: [(a.line, a.message.split(": ")[1]) for a in kernel.assumptions if a.rule == "PW010"]
+        for name, kernel in kernels.items()
+    }
+    assert told == {
+        "k": [(2, "N assumed 32")],
+        "wide": [(3, "M assumed 7"), (3, "N assumed 32")],
+        "known": [],
+    }
 
 
 def test_a_name_of_two_functions_has_a_value_in_each():

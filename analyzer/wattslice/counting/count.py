@@ -120,7 +120,9 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
     if sampling is not None:
         state.tallies.assume("PW028", launch.kernel.span, _told(sampling), "")
     state.tallies.tell_stand_ins()
-    _tell_holes(state.tallies, launch.kernel)
+    for told in launch.kernel.assumed:
+        state.tallies.assume(told.rule, ir.Span(told.file, told.line, 1, told.line), told.message, "")
+    _tell_holes(state.tallies, launch.kernel, is_whole=sampling is None)
     return ExecutionProfile(
         thread_counts=tuple(state.tallies.thread_counts),
         warp_counts=tuple(state.tallies.warp_counts),
@@ -147,15 +149,30 @@ def _told(sampling: Sampling) -> str:
     return f"counts are sampled, in {blocks}: {sampling.reason}; {bound}"
 
 
-def _tell_holes(tallies: Tallies, kernel: ir.Kernel) -> None:
-    """Notes that the counts lack what could not be followed: once, where the first of it is."""
+def _tell_holes(tallies: Tallies, kernel: ir.Kernel, *, is_whole: bool) -> None:
+    """Notes that the counts lack what could not be followed: once, where the first of it is.
+
+    `is_whole`: all blocks are counted, so that calls that none of them reaches lack nothing.
+    """
     if kernel.body_is_complete:
         return
-    first, more = next(iter(kernel.holes), None), len(kernel.holes) - 1
+    calls: dict[tuple[str, int, str], bool] = {}
+    for node, region in ir.evaluations(kernel) if is_whole else ():
+        if isinstance(node, ir.Intrinsic) and node.is_opaque_call:
+            call = node.span.file, node.span.line, f"call of '{node.name}'"
+            calls[call] = calls.get(call, False) or tallies.thread_counts[region] > 0
+    holes = [hole for hole in kernel.holes if calls.get(_place_of(hole), True)]
+    if kernel.holes and not holes:
+        return
+    first, more = next(iter(holes), None), len(holes) - 1
     what = "something in it could not be read" if first is None else first.message
     span = kernel.span if first is None else ir.Span(first.file, first.line, 1, first.line)
     others = f", and {more} more" if more > 0 else ""
     tallies.assume("PW029", span, f"the kernel is not counted as a whole: {what}{others}", "")
+
+
+def _place_of(hole: ir.Diagnostic) -> tuple[str, int, str]:
+    return hole.file, hole.line, hole.message.partition(":")[0]
 
 
 def _evaluate(

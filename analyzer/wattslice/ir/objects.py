@@ -3,7 +3,8 @@
 A register whose address is used for more than to load from, or that is written as another type or as another
 member of its union, may change in ways that no assignment to its name tells: nothing is known of its value.
 An object in memory, on the other hand, can be followed like a register when every access names it and all
-accesses are of the types that it holds: cells, of which the offset tells one from the other.
+accesses are of the types that it holds: cells, of which the offset tells one from the other. A pointer that
+has one value, an address in the object, and only accesses it, is as good as the name: `int& x = a[i]`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from wattslice.ir.tree import (
     Assign,
     Atomic,
     Binary,
+    Block,
     Cast,
     Construct,
     Declare,
@@ -36,6 +38,7 @@ from wattslice.ir.tree import (
     PointerOffset,
     Read,
     RegisterPlace,
+    Return,
     Select,
     Stmt,
     Type,
@@ -84,18 +87,31 @@ def objects(kernel: Kernel) -> Objects:
     whole = {stmt.expr for stmt in walk_statements(kernel.body) if isinstance(stmt, ExprStmt)}
     declared = {stmt.variable for stmt in walk_statements(kernel.body) if isinstance(stmt, Declare)}
     given: list[tuple[Variable, Expr]] = list(register_assignments(kernel.body))
+    names = _other_names(kernel.body, given)
+
+    def named(place: MemoryPlace) -> Iterator[AddressOf]:
+        """The object whose name the address of an access begins with, if it does."""
+        base = _base(place.address)
+        if isinstance(base, Read) and (object_ := names.get(base.place.variable)) is not None:
+            base = object_
+            addressed[base] += 1
+        if isinstance(base, AddressOf):
+            accessed[base] += 1
+            types.setdefault(base.variable, set()).add(seen_as(place.type))
+            yield base
+
     for expr in expressions_below(kernel.body):
         match expr:
             case AddressOf():
                 addressed[expr] += 1
             case Load(place=place):
-                loaded.update(_named(place, accessed, types))
+                loaded.update(named(place))
             case Assign(target=MemoryPlace() as place) | Increment(target=MemoryPlace() as place):
-                found = list(_named(place, accessed, types))
+                found = list(named(place))
                 if isinstance(expr, Assign) and expr.op is None and not place.is_volatile:
                     stored.update(found)
             case Atomic(place=place):
-                for base in _named(place, accessed, types):
+                for base in named(place):
                     types[base.variable].add((TypeKind.VOID, 0, False))
             case Read(place=place):
                 read.setdefault(place.variable, set()).add(place.path)
@@ -111,7 +127,11 @@ def objects(kernel: Kernel) -> Objects:
                 pass
     for pointer, value in given:  # an address in a pointer that nobody reads reaches nothing
         base, is_read = _base(value), pointer in read or pointer in handed_on
-        if isinstance(base, AddressOf) and not is_read and pointer.space is MemorySpace.REGISTER:
+        if (
+            isinstance(base, AddressOf)
+            and (not is_read or pointer in names)
+            and pointer.space is MemorySpace.REGISTER
+        ):
             addressed[base] -= 1
     for base in _in_members_unread(kernel.body, read):
         addressed[base] -= 1
@@ -137,15 +157,52 @@ def objects(kernel: Kernel) -> Objects:
     )
 
 
-def _named(
-    place: MemoryPlace, accessed: Counter[AddressOf], types: dict[Variable, set[tuple[TypeKind, int, bool]]]
-) -> Iterator[AddressOf]:
-    """The object whose name the address of an access begins with, if it does."""
-    base = _base(place.address)
-    if isinstance(base, AddressOf):
-        accessed[base] += 1
-        types.setdefault(base.variable, set()).add(seen_as(place.type))
-        yield base
+def _other_names(body: Stmt, given: list[tuple[Variable, Expr]]) -> dict[Variable, AddressOf]:
+    """Pointers in registers that have one value, an address in an object, and are read for nothing but to
+    access that, or to make another such pointer.
+    """
+    times, changed, uses = Counter(pointer for pointer, _ in given), set[Variable](), Counter[Variable]()
+    for expr in expressions_below(body):
+        match expr:
+            case Read(place=place):
+                uses[place.variable] += 1
+            case Assign(target=RegisterPlace() as place) | Increment(target=RegisterPlace() as place):
+                changed.add(place.variable)
+            case AddressOf(variable=variable):
+                changed.add(variable)
+            case _:
+                pass
+        if isinstance(expr, Load | Atomic | Assign | Increment):
+            where = expr.place if isinstance(expr, Load | Atomic) else expr.target
+            base = _base(where.address) if isinstance(where, MemoryPlace) else where
+            if isinstance(base, Read) and isinstance(where, MemoryPlace):
+                uses[base.place.variable] -= 1
+                if where.root is None:  # a loop that fills it is not known to
+                    changed.add(base.place.variable)
+    bases = {
+        pointer: _base(value)
+        for pointer, value in given
+        if pointer.space is MemorySpace.REGISTER and pointer.type.kind is TypeKind.POINTER
+        if times[pointer] == 1 and pointer not in changed
+    }
+    while True:
+        made = Counter(base.place.variable for base in bases.values() if isinstance(base, Read))
+        kept = {
+            pointer: base
+            for pointer, base in bases.items()
+            if uses[pointer] == made[pointer]
+            and (isinstance(base, AddressOf) or (isinstance(base, Read) and base.place.variable in bases))
+        }
+        if len(kept) == len(bases):
+            break
+        bases = kept
+    found: dict[Variable, AddressOf] = {}
+    for pointer, base in bases.items():
+        while isinstance(base, Read):
+            base = bases[base.place.variable]
+        if isinstance(base, AddressOf):
+            found[pointer] = base
+    return found
 
 
 def _in_members_unread(body: Stmt, read: Container[Variable]) -> Iterator[AddressOf]:
@@ -202,10 +259,15 @@ def _pointers_of(type_: Type) -> set[str]:
 
 
 def _base(address: Expr) -> Expr:
-    """What an address is computed from."""
-    while isinstance(address, PointerOffset | Cast):
-        address = address.pointer if isinstance(address, PointerOffset) else address.operand
-    return address
+    """What an address is computed from, also by a function that only returns it."""
+    while True:
+        match address:
+            case PointerOffset(pointer=inner) | Cast(operand=inner):
+                address = inner
+            case InlinedCall(body=Block(statements=(Return(value=inner),))) if inner is not None:
+                address = inner
+            case _:
+                return address
 
 
 def _is_followed(variable: Variable, seen: set[tuple[TypeKind, int, bool]], declared: set[Variable]) -> bool:

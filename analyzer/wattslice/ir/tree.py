@@ -785,9 +785,10 @@ class Kernel(Struct, frozen=True, eq=False):
     reachable from the body. `max_threads_per_block`/`min_blocks_per_sm` from `__launch_bounds__`,
     `max_registers` from `__maxnreg__`.
     `body_is_complete` False: something in the body could not be read; `holes` are the diagnostics that
-    name it, of CUDA files. `machine_instructions`: every PTX instruction of the body, of PTX files only,
-    `argument_parts` as well: one for each parameter. `original`: the kernel of the program's `origin` that
-    it was compiled from. `fast_math`: where `--use_fast_math` is said of it, else empty.
+    name it, of CUDA files. `assumed`: what had to be assumed to read it.
+    `machine_instructions`: every PTX instruction of the body, of PTX files only, `argument_parts` as well:
+    one for each parameter. `original`: the kernel of the program's `origin` that it was compiled from.
+    `fast_math`: where `--use_fast_math` is said of it, else empty.
     """
 
     name: str
@@ -808,6 +809,7 @@ class Kernel(Struct, frozen=True, eq=False):
     original: Kernel | None = None
     max_registers: int | None = None
     fast_math: str = ""
+    assumed: tuple[Diagnostic, ...] = ()
 
 
 class Program(Struct, frozen=True, eq=False):

@@ -4,7 +4,7 @@
 that the launch covers. `for (i = thread; i < n; i += threads)` is walked by all threads: `n` is as many as
 there are threads. Either is as many as the array has elements that `i` indexes, where the host code
 tells that (of a bounds check: if that is less). What an index begins with, as `first` in `for (i = first;
-i < n; ...)`, is 0. Such a value is an assumption like any other.
+i < n; ...)`, is 0; 1 where the loop multiplies it. Such a value is an assumption like any other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from itertools import product
 from msgspec import Struct
 
 from wattslice import ir
-from wattslice.ir.accesses import is_written_alike, register_assignments
+from wattslice.ir.accesses import is_written_alike
 from wattslice.ir.c_arithmetic import fold
 from wattslice.launches.launch import ASSUMED_SIZE, MAX_GRID, Dim3, KernelLaunch
 
@@ -219,9 +219,11 @@ class _Reader:
         """`index < size`: what the parameters in `size` are, so that the last thread has an element."""
         if not (sizes := self._sizes_in(size)):
             return
-        if ir.read_variable(ir.strip_casts(index)) not in self._unknown:
+        counter = ir.read_variable(ir.strip_casts(index))
+        first = 0 if counter is None else self._scaled.get(counter, 0)
+        if counter not in self._unknown and first is not None:
             begun = set(self._added(index)) - sizes - self._factors
-            self.begun |= dict.fromkeys(begun, AgreeingSize(0, is_check))
+            self.begun |= dict.fromkeys(begun, AgreeingSize(first, is_check))
         if not (axes := self._axes_of(index)):
             return
         last = self._evaluate(index)
@@ -262,7 +264,7 @@ class _Reader:
 
     @cached_property
     def _factors(self) -> set[ir.Variable | None]:
-        """What is multiplied, shifted or stepped by, and what a loop begins with that does so itself."""
+        """What is multiplied, shifted or stepped by."""
         found: set[ir.Variable | None] = set()
         for node in ir.expressions_below(self._kernel.body):
             parts: tuple[ir.Expr, ...] = ()
@@ -271,10 +273,19 @@ class _Reader:
             elif isinstance(node, ir.Assign) and node.op is not None:
                 parts = (node.value,)
             found.update(ir.read_variable(ir.strip_casts(part)) for part in parts)
-        for loop in ir.walk_statements(self._kernel.body):
-            if isinstance(loop, ir.Loop) and loop.step is not None and _scales(loop.step):
-                given = (value for stmt in loop.init for _, value in register_assignments(stmt))
-                found.update(ir.read_variable(ir.strip_casts(value)) for value in given)
+        return found
+
+    @cached_property
+    def _scaled(self) -> dict[ir.Variable, int | None]:
+        """The registers that are multiplied or shifted step by step; 1 of those that grow."""
+        found: dict[ir.Variable, int | None] = {}
+        for node in ir.expressions_below(self._kernel.body):
+            if isinstance(node, ir.Assign) and isinstance(node.target, ir.RegisterPlace):
+                op, value = node.op, ir.strip_casts(node.value)
+                if isinstance(value, ir.Binary) and ir.read_variable(value.left) is node.target.variable:
+                    op = value.op
+                if op in _SCALES:
+                    found[node.target.variable] = 1 if op in _GROWS else None
         return found
 
     def _added(self, index: ir.Expr) -> Iterator[ir.Variable]:
@@ -472,12 +483,7 @@ def _is_decision(expr: ir.Expr) -> bool:
 
 
 _SCALES = frozenset({ir.BinaryOp.MUL, ir.BinaryOp.DIV, ir.BinaryOp.MOD, ir.BinaryOp.SHL, ir.BinaryOp.SHR})
-
-
-def _scales(step: ir.Expr) -> bool:
-    """Whether a step of a loop multiplies, divides or shifts its counter."""
-    parts = ir.walk_expressions(step)
-    return any(isinstance(part, ir.Assign | ir.Binary) and part.op in _SCALES for part in parts)
+_GROWS = frozenset({ir.BinaryOp.MUL, ir.BinaryOp.SHL})
 
 
 def _compared(node: ir.Binary) -> list[tuple[ir.Expr, ir.Expr, int]]:

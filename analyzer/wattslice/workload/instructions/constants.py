@@ -13,7 +13,10 @@ from wattslice.ir.rewriting import rewritten
 
 @lru_cache(maxsize=32)
 def with_constants(kernel: ir.Kernel) -> ir.Kernel:
-    """`kernel` with the constant in place of each variable that is declared with it and never changes."""
+    """`kernel` with the constant in place of each variable that is declared with it and never changes.
+
+    `if (c) continue;` becomes a branch around what is left of the body, as compilers see it.
+    """
     given = ir.values_given(kernel.body)
     begun = {s.variable for s in ir.walk_statements(kernel.body) if isinstance(s, ir.Declare) and s.value}
     for expr in ir.expressions_below(kernel.body):
@@ -38,4 +41,36 @@ def with_constants(kernel: ir.Kernel) -> ir.Kernel:
         return new
 
     changed = rewritten(kernel, constant) if found else kernel
-    return kernel if changed is kernel else with_constants(changed)
+    if changed is not kernel:
+        return with_constants(changed)
+    return kernel if kernel.machine_instructions else rewritten(kernel, _without_continue)
+
+
+def _without_continue(_: Any, new: Any) -> Any:  # noqa: ANN401 - any node
+    if not isinstance(new, ir.Loop):
+        return new
+    statements = _branching(new.body.statements)
+    return (
+        new
+        if statements is new.body.statements
+        else replace(new, body=replace(new.body, statements=statements))
+    )
+
+
+def _branching(statements: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
+    """The end of a loop's body, what a `continue` skips in the other arm of the `if` that it ends."""
+    for at, stmt in enumerate(statements):
+        if not isinstance(stmt, ir.If) or stmt.otherwise is not None or not stmt.then.statements:
+            continue
+        if not isinstance(stmt.then.statements[-1], ir.Continue):
+            continue
+        then = replace(stmt.then, statements=_branching(stmt.then.statements[:-1]))
+        rest = _branching(statements[at + 1 :])
+        others = ir.Block(rest, rest[0].region, rest[0].span) if rest else None
+        if others is not None and not then.statements:
+            condition = ir.Unary(ir.UnaryOp.NOT, stmt.condition, ir.BOOL, stmt.condition.span)
+            branch = replace(stmt, condition=condition, then=others)
+        else:
+            branch = replace(stmt, then=then, otherwise=others)
+        return (*statements[:at], branch)
+    return statements

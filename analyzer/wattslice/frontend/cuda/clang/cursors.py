@@ -247,6 +247,11 @@ class Node:
         return bool(library().clang_CXXMethod_isVirtual(self.raw))
 
     @property
+    def is_pure(self) -> bool:
+        """Whether a virtual function is left to the classes that override it: `= 0`."""
+        return bool(library().clang_CXXMethod_isPureVirtual(self.raw))
+
+    @property
     def is_virtual_base(self) -> bool:
         """Whether a class derives virtually from the base that it names here."""
         return bool(library().clang_isVirtualBase(self.raw))

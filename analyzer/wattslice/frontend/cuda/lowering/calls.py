@@ -629,7 +629,7 @@ def _overrider(body: Body, callee: Node, this: Location | None) -> Node | None:
         for method in body.unit.declared
         if _is_same(method, callee)
         and base in class_names(method.semantic_parent.type if method.semantic_parent else callee.type)
-        and not body.unit.spans.text(method).rstrip().endswith("= 0")
+        and not method.is_pure
     }
     return next(iter(every)) if len(every) == 1 and "<" not in base else None
 

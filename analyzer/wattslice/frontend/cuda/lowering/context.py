@@ -183,6 +183,7 @@ class Body:
         self.literals: dict[int, Expr] = {}
         self.folded = 0
         self.holes: list[ir.Diagnostic] = []
+        self.assumed: list[ir.Diagnostic] = []
         self.names: dict[int, Binding] = {}
         # Names of structured bindings, for text that could not be read.
         self.bindings: dict[str, Location] = {}
@@ -420,7 +421,7 @@ def binding_of(body: Body, node: Node) -> Binding:
 
 def _of_no_instance(body: Body, node: Node, parameter: Node, span: Span) -> Binding:
     """What the parameter of a template is that nobody instantiates: its default, else a number that suits a
-    tile or a warp. The note about the template says so.
+    tile or a warp. The note about the template says so, and the kernel assumes it.
     """
     type_ = body.type(node)
     default = next((child for child in parameter.children if child.kind >= 100), None)
@@ -429,6 +430,8 @@ def _of_no_instance(body: Body, node: Node, parameter: Node, span: Span) -> Bind
     if number is None and type_.kind in (TypeKind.BOOL, TypeKind.INT):
         number = 1 if type_.kind is TypeKind.BOOL else NUMBER_OF_NO_INSTANCE
     if number is not None:
+        why = f"'{node.spelling}' of a template that is not instantiated: {node.spelling} assumed {number}"
+        body.assumed.append(ir.Diagnostic("PW010", ir.Severity.NOTE, span.file, span.line, why))
         return ir.Constant(number, type_, span)
     return Variable(node.spelling, type_, MemorySpace.REGISTER, ir.VariableRole.PARAMETER, span)
 

@@ -318,6 +318,7 @@ def lower_kernel(unit: Unit, function: Node) -> Kernel:
         tuple(body.holes),
         max_registers=max_registers(function, unit.parsed) or None,
         fast_math=unit.parsed.options.fast_math or "",
+        assumed=tuple(body.assumed),
     )
 
 

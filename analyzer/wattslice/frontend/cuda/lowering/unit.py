@@ -211,9 +211,9 @@ class Unit:
         definition = declaration.definition or declaration
         # Of our own declarations those are followed that name a part of an object, and those of libraries
         # that are written down as what they do.
-        followed = (
-            not builtin or declaration.spelling == "operator[]" or self.parsed.is_written_down(declaration)
-        )
+        class_ = declaration.semantic_parent
+        is_part = declaration.spelling == "operator[]" or (class_ is not None and class_.spelling == "array")
+        followed = not builtin or is_part or self.parsed.is_written_down(declaration)
         parameters: list[ParameterInfo] = []
         body: Node | None = None
         for child in definition.children:

@@ -225,9 +225,11 @@ template <class T, unsigned long N> struct array {
   T elements[N ? N : 1]; typedef T value_type;
   WS_HD constexpr T& operator[](unsigned long i) { return elements[i]; }
   WS_HD constexpr const T& operator[](unsigned long i) const { return elements[i]; }
-  WS_HD T* data(); WS_HD const T* data() const; WS_HD T* begin(); WS_HD T* end(); WS_HD const T* begin() const;
-  WS_HD const T* end() const; WS_HD constexpr unsigned long size() const { return N; } WS_HD void fill(const T&);
-  WS_HD T& at(unsigned long); WS_HD T& front(); WS_HD T& back();
+  WS_HD T* data() { return elements; } WS_HD const T* data() const { return elements; } WS_HD T* begin() { return elements; }
+  WS_HD T* end() { return elements + N; } WS_HD const T* begin() const { return elements; } WS_HD const T* end() const { return elements + N; }
+  WS_HD constexpr unsigned long size() const { return N; } WS_HD constexpr bool empty() const { return N == 0; }
+  WS_HD void fill(const T& v) { for (unsigned long i = 0; i < N; ++i) elements[i] = v; } WS_HD T& at(unsigned long);
+  WS_HD T& front() { return elements[0]; } WS_HD T& back() { return elements[N - 1]; }
 };
 template <class T, class C = deque<T>> struct stack { void push(const T&); void pop(); T& top(); bool empty() const; unsigned long size() const; };
 template <class T, class C = deque<T>> struct queue { void push(const T&); void pop(); T& front(); T& back(); bool empty() const; unsigned long size() const; };
