@@ -51,6 +51,7 @@ class LaunchInstance(Struct, frozen=True, eq=False):
     assumed: tuple[AssumedVariable, ...] = ()  # what it was computed from and the source does not give
     assumed_sizes: tuple[AssumedVariable, ...] = ()  # of tensors, that only its arguments were computed from
     assumed_arguments: tuple[Value, ...] = ()  # `arguments`, with values assumed for variables without one
+    made_of_assumed: frozenset[int] = frozenset()  # arguments that were unknown before it was `assumed`
     is_as_written: bool = True  # False: grid or block depend on what keeps the launch from being run
     files: tuple[str, ...] = ()  # data files that were read before
     given: ProgramArguments | None = None  # what makes it other than in a run without options
