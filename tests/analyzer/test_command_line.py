@@ -437,12 +437,37 @@ BEFORE_THE_LAUNCH = [
 
 
 @pytest.mark.parametrize("body", BEFORE_THE_LAUNCH)
-def test_a_run_that_the_environment_ends_launches_nothing(tmp_path, body):
+def test_a_return_that_the_environment_decides_is_taken_not_to_happen(tmp_path, body):
     helper = 'static bool is_on() { const char *e = getenv("N"); return e && !strcmp(e, "1"); }'
     (found,) = launches_of(tmp_path, f"{body} k<<<8, 64>>>(0, 4, 5);", helper=helper)
-    assert (found.grid[0], found.times) == (8, None)
-    decided = "no environment variable N assumed: that decides that the program does not launch k"
-    assert decided in [one.message for one in found.assumptions]
+    assert (found.grid[0], found.times) == (8, 1)
+    (told,) = found.assumptions
+    assert "what the environment variable N decides in line" in told.message
+    assert "a return before the launch of k, is taken not to happen" in told.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    ['if (getenv("SKIP")) return 0;', 'char *e = getenv("SKIP"); if (e != NULL && atoi(e) == 1) exit(0);'],
+)
+def test_a_return_that_an_unset_variable_does_not_lead_to_is_not_told(tmp_path, body):
+    (found,) = launches_of(tmp_path, f"{body} k<<<8, 64>>>(0, 4, 5);")
+    assert (found.grid[0], found.times, found.assumptions) == (8, 1, ())
+
+
+def test_a_helper_that_asks_the_environment_and_returns_early_does_return(tmp_path):
+    helper = 'static int size() { if (!getenv("N")) return 8; return 99; }'
+    (found,) = launches_of(tmp_path, "k<<<size(), 64>>>(0, 4, 5);", helper=helper)
+    assert found.grid[0] == 8
+    assert "a return" not in " ".join(told.message for told in found.assumptions)
+
+
+def test_what_another_function_launches_rests_on_a_return_that_did_not_happen(tmp_path):
+    helper = "int n; __global__ void k(float *x, int a, int b); void draw() { k<<<n, 64>>>(0, 4, 5); }"
+    body = 'if (!getenv("DISPLAY")) exit(1); n = 7; register_callback(draw);'
+    (found,) = launches_of(tmp_path, body, helper=f"{helper} void register_callback(void (*)());")
+    assert found.grid[0] == 7
+    assert any("DISPLAY decides in line" in told.message for told in found.assumptions)
 
 
 def test_a_check_of_results_is_taken_to_pass(tmp_path):

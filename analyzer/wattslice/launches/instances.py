@@ -58,6 +58,7 @@ class LaunchInstance(Struct, frozen=True, eq=False):
     times: int | Unknown = 1  # the launches it stands for
     argc: int = 1  # where no words are known: what was assumed
     decided: tuple[Decision, ...] = ()
+    passed: tuple[tuple[ir.If, str], ...] = ()  # jumps that environment variables decide, with their names
     is_replaced: bool = False  # in its graph's node, by another launch, before the graph was taken
 
 

@@ -212,6 +212,7 @@ class Interpreter(HostLoops):
                     is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
                     times=_GUESS if is_guess else times,
                     argc=self._argc,
+                    passed=tuple(self.memory.passed.items()),
                 )
             )
 

@@ -9,6 +9,7 @@ for all: the one whose number of threads is nearest to the mean (the middle one 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -211,6 +212,11 @@ def _launch(
             fix = "--args 'WORDS'" if one.is_of_argc else _by_launch(kernel)
             message = f"{one.assumed}: that decides {one.what} {kernel.name}"
             assumptions.append(Assumption("PW011", line, message, fix))
+    for jump, names in chosen.passed:
+        where = f"line {jump.span.line}" + f" of {Path(jump.span.file).name}" * (jump.span.file != file)
+        message = f"what the environment variable {names} decides in {where}, a return before the launch of"
+        message += f" {kernel.name}, is taken not to happen"
+        assumptions.append(Assumption("PW011", line, message, _by_launch(kernel)))
     shared = convert(chosen.shared_bytes, ir.INT64)
     if not isinstance(shared, int) or shared < 0:
         reason = shared.reason if isinstance(shared, Unknown) else "no number"
