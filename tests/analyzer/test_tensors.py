@@ -638,8 +638,8 @@ def test_numbers_beside_tensors_are_small_where_their_names_tell_a_role():
 
 
 def test_a_role_does_not_give_way_to_what_a_loop_covers():
-    text = _CONVOLVED.replace("BORDER", "0").replace("GRID", "OH").replace("k = 0", "k = threadIdx.x")
-    (kernel,) = analysed(text.replace("4 * kH", "0"))
+    text = _CONVOLVED.replace("BORDER", "0").replace("GRID", "8").replace("k = 0", "k = threadIdx.x")
+    (kernel,) = analysed(text.replace("4 * kH", "0").replace("k++", "k += 64"))
     assert "kH assumed 3" in " ".join(told.message for told in kernel.assumptions)
 
 
