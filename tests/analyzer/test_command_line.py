@@ -269,7 +269,8 @@ def test_jumps_that_only_options_lead_to_change_nothing_of_a_run_without(tmp_pat
 def launches_of(tmp_path, body, words=None, head="int main(int argc, char **argv)", helper=""):
     path = tmp_path / "a.cu"
     path.write_text(f"{HEAD}{helper}\n{head}\n{{\n{body}\n}}\n")
-    given = None if words is None else parse_arguments(words)
+    given = parse_arguments(words) if isinstance(words, str) else words
+    given = ProgramArguments(given, "a script") if isinstance(given, tuple) else given
     return resolve_launches(read_cuda(path), NO_OVERRIDES, GPU, Neighbours(arguments=lambda main: given))
 
 
@@ -437,12 +438,37 @@ BEFORE_THE_LAUNCH = [
 
 
 @pytest.mark.parametrize("body", BEFORE_THE_LAUNCH)
-def test_a_run_that_the_environment_ends_launches_nothing(tmp_path, body):
+def test_a_return_that_the_environment_decides_is_taken_not_to_happen(tmp_path, body):
     helper = 'static bool is_on() { const char *e = getenv("N"); return e && !strcmp(e, "1"); }'
     (found,) = launches_of(tmp_path, f"{body} k<<<8, 64>>>(0, 4, 5);", helper=helper)
-    assert (found.grid[0], found.times) == (8, None)
-    decided = "no environment variable N assumed: that decides that the program does not launch k"
-    assert decided in [one.message for one in found.assumptions]
+    assert (found.grid[0], found.times) == (8, 1)
+    (told,) = found.assumptions
+    assert "what the environment variable N decides in line" in told.message
+    assert "a return before the launch of k, is taken not to happen" in told.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    ['if (getenv("SKIP")) return 0;', 'char *e = getenv("SKIP"); if (e != NULL && atoi(e) == 1) exit(0);'],
+)
+def test_a_return_that_an_unset_variable_does_not_lead_to_is_not_told(tmp_path, body):
+    (found,) = launches_of(tmp_path, f"{body} k<<<8, 64>>>(0, 4, 5);")
+    assert (found.grid[0], found.times, found.assumptions) == (8, 1, ())
+
+
+def test_a_helper_that_asks_the_environment_and_returns_early_does_return(tmp_path):
+    helper = 'static int size() { if (!getenv("N")) return 8; return 99; }'
+    (found,) = launches_of(tmp_path, "k<<<size(), 64>>>(0, 4, 5);", helper=helper)
+    assert found.grid[0] == 8
+    assert "a return" not in " ".join(told.message for told in found.assumptions)
+
+
+def test_what_another_function_launches_rests_on_a_return_that_did_not_happen(tmp_path):
+    helper = "int n; __global__ void k(float *x, int a, int b); void draw() { k<<<n, 64>>>(0, 4, 5); }"
+    body = 'if (!getenv("DISPLAY")) exit(1); n = 7; register_callback(draw);'
+    (found,) = launches_of(tmp_path, body, helper=f"{helper} void register_callback(void (*)());")
+    assert found.grid[0] == 7
+    assert any("DISPLAY decides in line" in told.message for told in found.assumptions)
 
 
 def test_a_check_of_results_is_taken_to_pass(tmp_path):
@@ -511,3 +537,35 @@ def test_a_text_that_the_program_writes_itself_is_read(tmp_path, code, n, m):
 def test_a_text_that_nobody_knows_is_not_read(tmp_path, code):
     (found,) = launches_of(tmp_path, f"char t[64]; {code} int n = atoi(t); k<<<n, 64>>>(0, n, 3);")
     assert found.source is LaunchSource.ASSUMED
+
+
+@pytest.mark.parametrize(
+    ("given", "grid"),
+    [
+        ("-v $N -n 12", 3),  # whether it is an option nobody knows: as without any
+        ("-n 12 -v $N", 12),
+        ("-m $M -n 12", 12),
+        ("--deep $M -n 12", 12),
+    ],
+)
+def test_words_that_nobody_tells_leave_the_options_beside_them(tmp_path, given, grid):
+    body = """static option all[] = {{"deep", 1, 0, 'm'}, {0, 0, 0, 0}}; int n = 3, m = 4, c;
+    while ((c = getopt_long(argc, argv, "n:m:v", all, NULL)) != -1) {
+        if (c == 'n') n = atoi(optarg); else if (c == 'm') m = atoi(optarg);
+    }
+    k<<<n, 64>>>(0, n, m);"""
+    words = tuple(None if "$" in word else word for word in given.split())
+    found = launches_of(tmp_path, body, words=words)[0]
+    assert found.grid == (grid, 1, 1)
+
+
+def test_a_flag_is_known_before_a_word_that_nobody_tells(tmp_path):
+    body = """int n = 3; if (checkCmdLineFlag(argc, (const char **)argv, "n"))
+        n = getCmdLineArgumentInt(argc, (const char **)argv, "n");
+    k<<<n, 64>>>(0, n, 1);"""
+    helper = "bool checkCmdLineFlag(int, const char **, const char *);"
+    helper += "int getCmdLineArgumentInt(int, const char **, const char *);"
+    (found,) = launches_of(tmp_path, body, words=("-n=7", None), helper=helper)
+    assert found.grid == (7, 1, 1)
+    (found,) = launches_of(tmp_path, body, words=(None, "-n=7"), helper=helper)
+    assert found.grid == (3, 1, 1)

@@ -612,3 +612,40 @@ def test_nobody_assumes_tensors_of_a_thousand_dimensions():
     (kernel,) = _product("x.dim()")
     assert [loop.trip_count for loop in kernel.loops] == [2]
     assert {told.fix for told in kernel.assumptions} == {"--set x.numel=VALUE", "--set x.dim=VALUE"}
+
+
+_CONVOLVED = """
+__global__ void columns(int OH, int kH, int stride, const float *x, float *y) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    if (i >= OH) return;
+    for (int k = 0; k < kH; k++) y[i] += x[i * stride + k];
+}
+void unfolded(torch::Tensor x, int kH, int64_t stride, int padH, int border) {
+    int OH = (x.size(0) + 2 * padH - kH - BORDER) / stride + 1;
+    columns<<<GRID, 64, 4 * kH>>>(OH, kH, stride, x.data_ptr<float>(), x.data_ptr<float>());
+}
+"""
+
+
+def test_numbers_beside_tensors_are_small_where_their_names_tell_a_role():
+    (kernel,) = analysed(_CONVOLVED.replace("BORDER", "0").replace("GRID", "OH"))
+    assert kernel.launch.grid == (1024, 1, 1)
+    told = " ".join(told.message for told in kernel.assumptions)
+    assert all(one in told for one in ("kH assumed 3", "stride assumed 1", "padH assumed 1"))
+    assert [loop.trip_count for loop in kernel.loops] == [3]
+    assert "do nothing" not in told
+    assert "shared memory" not in told  # its bytes follow from kH
+
+
+def test_a_role_does_not_give_way_to_what_a_loop_covers():
+    text = _CONVOLVED.replace("BORDER", "0").replace("GRID", "8").replace("k = 0", "k = threadIdx.x")
+    (kernel,) = analysed(text.replace("4 * kH", "0").replace("k++", "k += 64"))
+    assert "kH assumed 3" in " ".join(told.message for told in kernel.assumptions)
+
+
+def test_a_bound_that_assumptions_make_negative_is_told():
+    text = _CONVOLVED.replace("BORDER", "2 * border").replace("GRID", "x.size(0) / 64 + border / 64")
+    told = [told for kernel in analysed(text) for told in kernel.assumptions if "do nothing" in told.message]
+    (one,) = told
+    assert "what is assumed makes argument OH -1024, with which columns compares" in one.message
+    assert one.fix == "--set columns.OH=VALUE"

@@ -15,6 +15,7 @@ from wattslice import ir
 from wattslice.launches.instances import LaunchInstance, geometry_of, is_read, kernel_key
 from wattslice.launches.memory import Pointer, Unknown, Value, convert
 from wattslice.launches.sizes import agreeing_sizes, heaviest_steps
+from wattslice.launches.tensors import is_given_size
 
 _Reached = tuple[ir.LaunchCall, tuple[ir.Call, ...]]
 _Known = tuple[str, str]
@@ -131,6 +132,8 @@ def _passed(instance: LaunchInstance, kernel: ir.Kernel) -> dict[ir.Variable, _K
         kernel.parameters, instance.node.arguments, instance.arguments, strict=False
     ):
         if not isinstance(value, Unknown) or value.variable is None:
+            continue
+        if is_given_size(value) and value.likely is not None:  # its name tells its role
             continue
         if ir.read_variable(ir.strip_casts(node)) is not None:
             found[parameter] = value.variable, value.reason

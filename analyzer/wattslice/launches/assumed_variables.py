@@ -161,7 +161,8 @@ def _with_sizes_of(
     pairs = zip(old.arguments, new.arguments, strict=True)
     arguments = tuple(now if _lacks_size(before) else before for before, now in pairs)
     assumed = tuple(AssumedVariable(name, sizes[name], lacking[name].reason) for name in sorted(lacking))
-    return replace(old, arguments=arguments, assumed_sizes=assumed)
+    shared = new.shared_bytes if _lacks_size(old.shared_bytes) else old.shared_bytes
+    return replace(old, arguments=arguments, shared_bytes=shared, assumed_sizes=assumed)
 
 
 def _wanted(instances: Sequence[LaunchInstance]) -> dict[str, Unknown]:
@@ -202,8 +203,11 @@ def _size(why: Unknown, wanted: Collection[str], values: Mapping[str, int | floa
 
 
 def _sizes_lacking(instance: LaunchInstance) -> Iterator[Unknown]:
-    """Why numbers among the arguments, also those in accessors, are unknown that sizes of tensors settle."""
-    every = (unknown for value in instance.arguments for unknown in _unknowns(value))
+    """Why numbers among the arguments, also those in accessors, and the bytes of shared memory are unknown
+    that sizes of tensors settle.
+    """
+    values = (*instance.arguments, instance.shared_bytes)
+    every = (unknown for value in values for unknown in _unknowns(value))
     return (unknown for unknown in every if is_given_size(unknown))
 
 
@@ -284,7 +288,11 @@ def _with_geometry(
             assumed = tuple(AssumedVariable(name, values[name], used[name].reason) for name in sorted(used))
             times = uncounted.get(_place(instance), instance.times)
             arguments = _without_others(instance.arguments, first.get(_place(instance)), values)
-            kept.append(replace(instance, assumed=assumed, times=times, arguments=arguments))
+            before = first.get(_place(instance), ())
+            made = frozenset(index for index, value in enumerate(before) if isinstance(value, Unknown))
+            kept.append(
+                replace(instance, assumed=assumed, times=times, arguments=arguments, made_of_assumed=made)
+            )
     return kept, latest, values
 
 

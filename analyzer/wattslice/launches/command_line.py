@@ -90,18 +90,25 @@ def main_arguments(given: ProgramArguments) -> tuple[int, Pointer]:
     return count, Pointer(Storage("argv", cells, size_bytes=_POINTER_BYTES * (count + 1), is_given=True), 0)
 
 
-def _words(arguments: tuple[Value, ...]) -> list[str] | None:
-    """The words behind the first two arguments of a call, argc and argv; None where one is not known."""
+_Word = str | Unknown
+_CHANGED = Unknown("a word of the command line that may have been changed")
+
+
+def _words(arguments: tuple[Value, ...]) -> list[_Word] | None:
+    """The words behind the first two arguments of a call, argc and argv; None where not even their number is
+    known.
+    """
     count, words = arguments[0], arguments[1]
     if not isinstance(count, int) or not isinstance(words, Pointer) or not 0 <= count < _LONGEST:
         return None
-    found: list[str] = []
-    for number in range(count):
-        text = text_of(words.storage.cells.get(words.offset + _POINTER_BYTES * number, 0))
-        if text is None:
-            return None
-        found.append(text)
-    return found
+    places = (words.offset + _POINTER_BYTES * number for number in range(count))
+    cells = [words.storage.cells.get(place, 0) for place in places]
+    texts = ((cell, text_of(cell)) for cell in cells)
+    return [(c if isinstance(c, Unknown) else _CHANGED) if text is None else text for c, text in texts]
+
+
+def _held(word: _Word) -> Value:
+    return word if isinstance(word, Unknown) else text_storage(word)
 
 
 # ----------------------------------------------------------------------------- numbers in texts
@@ -733,16 +740,18 @@ def _getopt(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
     if isinstance(number, int) and number < len(options):
         option = options[number]
         memory.set_cell(argv.storage, _TOLD, number + 1)
-        _set_global(memory, "optarg", 0 if option.argument is None else text_storage(option.argument))
+        _set_global(memory, "optarg", 0 if option.argument is None else _held(option.argument))
         _set_global(memory, "optind", option.behind)
         if option.flag is not None:
             memory.write(option.flag.storage, option.flag.offset, option.code, ir.INT32)
             return 0
         return option.code
+    if order is None:
+        return None
     if isinstance(number, int) and number == len(options):  # the others stand behind the options from now on
         memory.set_cell(argv.storage, _TOLD, number + 1)
         for place, word in enumerate(order):
-            memory.set_cell(argv.storage, argv.offset + _POINTER_BYTES * place, text_storage(word))
+            memory.set_cell(argv.storage, argv.offset + _POINTER_BYTES * place, _held(word))
         _set_global(memory, "optind", first)
     return -1
 
@@ -760,7 +769,7 @@ class _Option(Struct, frozen=True):
     """What getopt returns for an option, its argument, optind behind it, and where its code is stored."""
 
     code: int
-    argument: str | None
+    argument: _Word | None
     behind: int
     flag: Pointer | None = None
 
@@ -781,13 +790,17 @@ def _long_options(value: Value) -> tuple[_LongOption, ...] | None:
 
 
 def _options(
-    words: list[str], letters: str, names: tuple[_LongOption, ...]
-) -> tuple[list[_Option], list[str], int]:
-    """Every option; and the words with what is no option last, and where that begins."""
+    words: list[_Word], letters: str, names: tuple[_LongOption, ...]
+) -> tuple[list[_Option], list[_Word] | None, int]:
+    """Every option up to a word that may be one; and the words with what is no option last, None where there
+    is such a word, and where that begins.
+    """
     found: list[_Option] = []
-    taken, others, rest = [words[0]], list[str](), deque(words[1:])
+    taken, others, rest = [words[0]], list[_Word](), deque(words[1:])
     while rest:
         word = rest.popleft()
+        if isinstance(word, Unknown):
+            return found, None, 0
         if word == "--":
             taken.append(word)
             others += rest
@@ -796,13 +809,13 @@ def _options(
             others.append(word)
             continue
         taken.append(word)
-        letter, argument = word[1:2], word[2:] or None
+        letter, more = word[1:2], word[2:]
         if word.startswith("--"):
             name, equals, value = word[2:].partition("=")
             close = [entry for entry in names if entry.name == name]
             close = close or [entry for entry in names if entry.name.startswith(name)]
             option = close[0] if close else _LongOption("", 0, 0, ord("?"))
-            given = value if equals else None
+            given: _Word | None = value if equals else None
             if option.takes == 1 and not equals and rest:
                 taken.append(given := rest.popleft())
             flag = option.flag if isinstance(option.flag, Pointer) else None
@@ -812,13 +825,14 @@ def _options(
             place = letters.find(letter)
             behind = "" if place < 0 else letters[place + 1 : place + 3]
             takes = len(behind) - len(behind.lstrip(":"))
-            if takes == 1 and argument is None and rest:
+            argument: _Word | None = more or None
+            if takes == 1 and not more and rest:
                 taken.append(argument := rest.popleft())
             code = ord(letter) if place >= 0 else ord("?")
             found.append(_Option(code, argument if takes else None, len(words) - len(rest)))
-            if takes or argument is None:
+            if takes:
                 break
-            letter, argument = argument[:1], argument[1:] or None
+            letter, more = more[:1], more[1:]
     return found, [*taken, *others], len(taken)
 
 
@@ -826,9 +840,11 @@ def _set_global(memory: Memory, name: str, value: Value) -> None:
     memory.set_cell(memory.global_named(name), 0, value)
 
 
-def _flag_of(words: list[str], name: str) -> str | None:
+def _flag_of(words: list[_Word], name: str) -> _Word | None:
     """What stands behind `-name=` or `--name=`, empty for the option alone; None where it is not given."""
     for word in words[1:]:
+        if isinstance(word, Unknown):
+            return word
         plain, _, value = word.lstrip("-").partition("=")
         if word.startswith("-") and plain.lower() == name.lower():
             return value
@@ -839,9 +855,9 @@ def _sample_flag(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value 
     """checkCmdLineFlag and getCmdLineArgument... of the CUDA samples."""
     words = _words(arguments) if len(arguments) > 2 else None
     name = text_of(arguments[2]) if len(arguments) > 2 else None
-    if words is None or name is None:
+    value = None if words is None or name is None else _flag_of(words, name)
+    if words is None or name is None or isinstance(value, Unknown):
         return None
-    value = _flag_of(words, name)
     match node.name:
         case "checkCmdLineFlag":
             return int(value is not None)

@@ -421,6 +421,10 @@ class ControlFlow(Evaluator):
     def _if(self, stmt: ir.If) -> Flow:
         condition = self.evaluate(stmt.condition)
         decided = truth(condition)
+        passed = self._relevance.passed.get(stmt)
+        if passed is not None and decided is not (not passed.is_then):
+            decided = not passed.is_then
+            self.memory.passed[stmt] = passed.names
         if decided is None and (without := self._without_options(condition)) is not None:
             return self._by_argc(stmt, condition_of(condition), is_then=without)
         if decided is None:

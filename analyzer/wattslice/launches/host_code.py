@@ -101,8 +101,6 @@ def _decided(told: Sequence[LaunchInstance], doubted: Sequence[LaunchInstance]) 
     found: dict[Place, str] = {}
     for one in told if doubted else ():
         same = [other for other in others.get((one.node, one.path), ()) if other.is_certain]
-        if not one.is_certain and same:
-            found.setdefault((one.node, one.path), "that the program does not launch")
         if not one.is_certain or any(_way(other) == _way(one) for other in same):
             continue
         what = "the arguments of"

@@ -51,12 +51,14 @@ class LaunchInstance(Struct, frozen=True, eq=False):
     assumed: tuple[AssumedVariable, ...] = ()  # what it was computed from and the source does not give
     assumed_sizes: tuple[AssumedVariable, ...] = ()  # of tensors, that only its arguments were computed from
     assumed_arguments: tuple[Value, ...] = ()  # `arguments`, with values assumed for variables without one
+    made_of_assumed: frozenset[int] = frozenset()  # arguments that were unknown before it was `assumed`
     is_as_written: bool = True  # False: grid or block depend on what keeps the launch from being run
     files: tuple[str, ...] = ()  # data files that were read before
     given: ProgramArguments | None = None  # what makes it other than in a run without options
     times: int | Unknown = 1  # the launches it stands for
     argc: int = 1  # where no words are known: what was assumed
     decided: tuple[Decision, ...] = ()
+    passed: tuple[tuple[ir.If, str], ...] = ()  # jumps that environment variables decide, with their names
     is_replaced: bool = False  # in its graph's node, by another launch, before the graph was taken
 
 

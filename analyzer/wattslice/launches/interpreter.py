@@ -59,7 +59,7 @@ from wattslice.launches.memory import (
     without_argc,
 )
 from wattslice.launches.relevance import Relevance
-from wattslice.launches.tensors import is_check, name_tensors, note_check, tensor_call
+from wattslice.launches.tensors import given_scalar, is_check, name_tensors, note_check, tensor_call
 from wattslice_models.gpu import Gpu
 
 MAX_CALL_DEPTH = 12
@@ -134,6 +134,7 @@ class Interpreter(HostLoops):
             if default is not None:
                 value = self.evaluate(default)
             elif not is_option:
+                value = given_scalar(function, parameter) or value
                 value = self.memory.behind(parameter, Unknown(f"part of {where}")) or value
             if parameter in function.reference_parameters:
                 storage.class_name = ""  # or of one that derives from it
@@ -211,6 +212,7 @@ class Interpreter(HostLoops):
                     is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
                     times=_GUESS if is_guess else times,
                     argc=self._argc,
+                    passed=tuple(self.memory.passed.items()),
                 )
             )
 

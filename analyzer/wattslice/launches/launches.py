@@ -9,6 +9,7 @@ for all: the one whose number of threads is nearest to the mean (the middle one 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -42,7 +43,7 @@ from wattslice.launches.launch import (
     UnknownArgument,
 )
 from wattslice.launches.memory import Pointer, Record, Unknown, Value, convert, told_why
-from wattslice.launches.sizes import covering_grid
+from wattslice.launches.sizes import covering_grid, orders_in
 from wattslice.launches.zeros import ZeroArrays
 from wattslice_models.gpu import Gpu
 
@@ -211,6 +212,11 @@ def _launch(
             fix = "--args 'WORDS'" if one.is_of_argc else _by_launch(kernel)
             message = f"{one.assumed}: that decides {one.what} {kernel.name}"
             assumptions.append(Assumption("PW011", line, message, fix))
+    for jump, names in chosen.passed:
+        where = f"line {jump.span.line}" + f" of {Path(jump.span.file).name}" * (jump.span.file != file)
+        message = f"what the environment variable {names} decides in {where}, a return before the launch of"
+        message += f" {kernel.name}, is taken not to happen"
+        assumptions.append(Assumption("PW011", line, message, _by_launch(kernel)))
     shared = convert(chosen.shared_bytes, ir.INT64)
     if not isinstance(shared, int) or shared < 0:
         reason = shared.reason if isinstance(shared, Unknown) else "no number"
@@ -226,6 +232,7 @@ def _launch(
     if chosen.files:
         assumptions.append(_of_files(kernel, chosen))
     assumptions.extend(_too_large(kernel, chosen, gpu))
+    assumptions.extend(_without_extent(kernel, chosen))
     changing = _extents_that_differ(every)
     assumptions.extend(_loop_assumptions(kernel, every, chosen, grid, block))
     if not running:
@@ -296,6 +303,25 @@ def _too_large(kernel: ir.Kernel, chosen: LaunchInstance, gpu: Gpu) -> Iterator[
         message += f", taken to fit the {gpu.memory_bytes:.3g}"
         fix = f"--set {chosen.assumed[0].name}=VALUE" if chosen.assumed else "--gpu GPU"
         yield Assumption("PW011", chosen.node.span.line, f"{message} bytes of the GPU", fix)
+
+
+def _without_extent(kernel: ir.Kernel, chosen: LaunchInstance) -> Iterator[Assumption]:
+    """Numbers that what is assumed makes negative or 0, and that the kernel compares its indices with."""
+    every = ir.expressions_below(kernel.body) if chosen.made_of_assumed else ()
+    compared = (pair for expr in every if isinstance(expr, ir.Binary) for pair in orders_in(expr))
+    bounds = {
+        ir.read_variable(ir.strip_casts(size))
+        for index, size, _ in compared
+        if not isinstance(ir.strip_casts(index), ir.Constant)
+    }
+    for index, parameter in enumerate(kernel.parameters):
+        number = number_of(chosen, index, parameter)
+        is_made = index in chosen.made_of_assumed and parameter in bounds
+        if is_made and number is not None and number <= 0:
+            message = f"what is assumed makes argument {parameter.name} {number}, with which {kernel.name}"
+            message += " compares: threads may do nothing"
+            line, fix = chosen.node.span.line, f"--set {kernel.name}.{parameter.name}=VALUE"
+            yield Assumption("PW011", line, message, fix)
 
 
 def _cells(value: Value) -> Iterable[Value]:

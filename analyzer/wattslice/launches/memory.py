@@ -476,6 +476,7 @@ class Memory:
     ) -> None:
         self.sizes_asked = SizesAsked() if sizes_asked is None else sizes_asked
         self.frames: list[Frame] = [{}]
+        self.passed: dict[ir.If, str] = {}  # jumps taken not to happen: of what environment variables
         self._globals: Frame = {}
         self._shared: dict[str, Storage] = {}
         self._pins = pins

@@ -3,8 +3,8 @@
 Reference computations, checks of results and reports of times make up most host code and decide nothing.
 Relevant are the statements that launch, that define what a launch's configuration or arguments are computed
 from, and those that decide whether these run. The slice does not follow the order of statements. A check
-without such a statement in it (`if (errors) return 1;`) counts when what it tests is relevant anyway, or
-known before the program starts (`if (!getenv("X")) return 0;`); else it is taken to pass.
+without such a statement in it (`if (errors) return 1;`) counts when what it tests is relevant anyway, or is
+constant; else it is taken to pass. That is told where the environment alone decides (`PassedJump`).
 """
 
 from __future__ import annotations
@@ -308,6 +308,13 @@ _DEEPEST_MEMBERS = 3
 _LARGEST_CONSTANT = 1024
 
 
+class PassedJump(Struct, frozen=True):
+    """A return or exit before launches that environment variables alone decide: taken not to happen."""
+
+    is_then: bool  # the jump is in the first arm
+    names: str  # of the variables
+
+
 class Relevance(Struct, frozen=True):
     """Statements that need not run, and functions that need not be followed."""
 
@@ -315,6 +322,7 @@ class Relevance(Struct, frozen=True):
     unfollowed: frozenset[ir.Function] = frozenset()
     constants: tuple[ir.Variable, ...] = ()  # constant memory whose content may decide what a kernel does
     escaped: frozenset[ir.Variable] = frozenset()  # whose addresses somebody may keep
+    passed: dict[ir.Stmt, PassedJump] = {}
 
 
 def relevance_of(program: ir.Program, graph: CallGraph) -> Relevance:
@@ -365,8 +373,10 @@ class _Slicer:
                     for node in ir.walk_expressions(expr) if def_use.launches else ():
                         if isinstance(node, ir.LaunchCall):
                             self._launch(node)
-        self._given = set[ir.Variable | ir.Function]()
-        self._given.update([function for function in program.functions if self._tells_given(function)])
+        self._passed: dict[ir.Stmt, PassedJump] = {}
+        self._given: dict[ir.Variable | ir.Function, frozenset[str]] = {}
+        told = [(function, self._asked_by(function)) for function in program.functions]
+        self._given.update((function, names) for function, names in told if names is not None)
         for function in program.functions:
             self._note_given(function)
 
@@ -404,7 +414,7 @@ class _Slicer:
             self._collect(function.body, skipped)
         unfollowed = set(self._functions) - self._effective - self._valued
         escaped = frozenset(self._reader.escaped)
-        return Relevance(frozenset(skipped), frozenset(unfollowed), self._constants, escaped)
+        return Relevance(frozenset(skipped), frozenset(unfollowed), self._constants, escaped, self._passed)
 
     # ----------------------------------------------------------------- widening
 
@@ -482,7 +492,7 @@ class _Slicer:
                 arms = (then,) if otherwise is None else (then, otherwise)
                 core = self._any(arms, function, jumps=jumps) or self._acts(condition)
                 core = core or (isinstance(condition, ir.Call) and condition.name == ir.CAUGHT)
-                core = core or (any(map(self._is_jump, arms)) and self._is_given(condition))
+                core = self._is_decided_before(stmt, function) or core
             case ir.Loop(init=init, condition=condition, step=step, body=body):
                 self._left.append(stmt)
                 core = self._any((*init, body), function, jumps=stmt in self._core)
@@ -504,35 +514,57 @@ class _Slicer:
     def _note_given(self, function: ir.Function) -> None:
         """Variables that keep what they begin with, which is given."""
         for stmt in ir.walk_statements(function.body):
-            if not isinstance(stmt, ir.Declare) or stmt.value is None or not self._is_given(stmt.value):
-                continue
-            if stmt.variable not in self._written and stmt.variable not in self._reader.escaped:
-                self._given.add(stmt.variable)
+            if isinstance(stmt, ir.Declare) and stmt.value is not None:
+                names = self._asked(stmt.value)
+                is_kept = stmt.variable not in self._written and stmt.variable not in self._reader.escaped
+                if names is not None and is_kept:
+                    self._given[stmt.variable] = names
 
-    def _tells_given(self, function: ir.Function) -> bool:
-        """Whether a function makes what it returns of its arguments, constants and the environment alone."""
-        before, self._given = self._given, {*self._given, *function.parameters}
+    def _asked_by(self, function: ir.Function) -> frozenset[str] | None:
+        """What a function asks for that makes its value of that, its arguments and constants alone."""
+        before = self._given
+        self._given = {**before, **dict.fromkeys(function.parameters, frozenset[str]())}
         self._note_given(function)
         every = (expr for s in ir.walk_statements(function.body) for expr in ir.statement_expressions(s))
-        found, self._given = all(map(self._is_given, every)), before
-        return found
+        found = [self._asked(expr) for expr in every]
+        self._given = before
+        names = [one for one in found if one is not None]
+        return frozenset[str]().union(*names) if len(names) == len(found) else None
 
-    def _is_given(self, expr: ir.Expr) -> bool:
-        """Whether constants and the environment alone tell a value."""
+    def _asked(self, expr: ir.Expr) -> frozenset[str] | None:
+        """The environment variables that alone tell a value, with constants; None where more does."""
+        names = set[str]()
         for node in inner_expressions(expr):
-            match node:
-                case ir.Read(place=place):
-                    is_given = place.variable in self._given
-                case ir.Call(name=name):
-                    function = self._reader.graph.callee(node)
-                    name = name.removeprefix("std::")
-                    is_given = function in self._given or (
-                        function is None and (name in _SETTINGS or is_of_texts(name))
-                    )
-                case _:
-                    is_given = isinstance(node, _OF_VALUES)
-            if not is_given:
-                return False
+            found: frozenset[str] | None = frozenset() if isinstance(node, _OF_VALUES) else None
+            if isinstance(node, ir.Read):
+                found = self._given.get(node.place.variable)
+            elif isinstance(node, ir.Call):
+                function, name = self._reader.graph.callee(node), node.name.removeprefix("std::")
+                if function is not None:
+                    found = self._given.get(function)
+                elif name in _SETTINGS:
+                    found = frozenset(a.value if isinstance(a, ir.Text) else "X" for a in node.arguments[:1])
+                elif is_of_texts(name):
+                    found = frozenset()
+            if found is None:
+                return None
+            names |= found
+        return frozenset(names)
+
+    def _is_decided_before(self, stmt: ir.If, function: ir.Function) -> bool:
+        """Whether it is known before the program starts if a jump happens; one that the environment decides
+        and that leaves launches is noted.
+        """
+        arms = [stmt.then, *(() if stmt.otherwise is None else (stmt.otherwise,))]
+        jumping = [arm for arm in arms if self._is_jump(arm)]
+        names = self._asked(stmt.condition) if jumping else None
+        if names is None:
+            return False
+        graph, inner = self._reader.graph, list(ir.walk_statements(jumping[0]))
+        is_exit = any(isinstance(one, ir.ExprStmt) and graph.never_returns(one.expr) for one in inner)
+        leaves = any(isinstance(one, ir.Return) for one in inner) and graph.launches_in(function.body)
+        if names and len(jumping) == 1 and (is_exit or leaves) and not any(map(graph.launches_in, arms)):
+            self._passed[stmt] = PassedJump(jumping[0] is stmt.then, " or ".join(sorted(names)))
         return True
 
     def _any(self, statements: tuple[ir.Stmt, ...], function: ir.Function, *, jumps: bool) -> bool:

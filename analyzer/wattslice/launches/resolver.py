@@ -341,7 +341,7 @@ def _with_decisions(
     """The launches, with what was `assumed`, empty: of argc, where that decides something of them."""
     found: list[LaunchInstance] = []
     for one in instances:
-        what = decided.get((one.node, one.path))
+        what = decided.get((one.node, one.path)) if one.is_certain else None
         if what is not None:
             decision = Decision(assumed or f"argc assumed {one.argc}", what, is_of_argc=not assumed)
             one = replace(one, decided=(*one.decided, decision))

@@ -139,7 +139,7 @@ class _Reader:
                     self._forget(stmt)
         elif isinstance(stmt, ir.If):
             for node in self._decisions(stmt.condition):
-                for index, size, slack in _compared(node):
+                for index, size, slack in orders_in(node):
                     is_loop = any(self._rotated.begin(stmt, index, p) for p in self._sizes_in(size))
                     self._note(index, size, slack, is_check=not is_loop)
         for inner in ir.nested_statements(stmt):
@@ -152,7 +152,7 @@ class _Reader:
         for node in ir.walk_expressions(expr):
             if isinstance(node, ir.Select):
                 for test in self._decisions(node.condition):
-                    for index, size, slack in _compared(test):
+                    for index, size, slack in orders_in(test):
                         self._note(index, size, slack, is_check=True)
             elif (sides := _lesser_of(node)) is not None:
                 for index, size in (sides, sides[::-1]):
@@ -178,7 +178,7 @@ class _Reader:
             self.visit(init)
         if loop.condition is not None and loop.kind is not ir.LoopKind.DO:
             for node in self._decisions(loop.condition):
-                for index, size, slack in _compared(node):
+                for index, size, slack in orders_in(node):
                     self._note(index, size, slack, is_check=False)
         self._forget(loop)
 
@@ -449,7 +449,7 @@ class _StepReader(_Reader):
             self.visit(init)
         around, counters = self._around, self._assigned(loop)
         tests = [] if loop.condition is None else self._decisions(loop.condition)
-        compared = [pair for test in tests for pair in _compared(test)]
+        compared = [pair for test in tests for pair in orders_in(test)]
         step = self._step(loop.step)
         self._around *= min(
             (self._trips(i, size, step) for i, size, _ in compared if ir.read_variable(i) in counters),
@@ -486,7 +486,7 @@ _SCALES = frozenset({ir.BinaryOp.MUL, ir.BinaryOp.DIV, ir.BinaryOp.MOD, ir.Binar
 _GROWS = frozenset({ir.BinaryOp.MUL, ir.BinaryOp.SHL})
 
 
-def _compared(node: ir.Binary) -> list[tuple[ir.Expr, ir.Expr, int]]:
+def orders_in(node: ir.Binary) -> list[tuple[ir.Expr, ir.Expr, int]]:
     """Both readings of a comparison: index, size, and what is added to the largest index."""
     if node.op not in _ORDERS:
         return []

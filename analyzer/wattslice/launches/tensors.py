@@ -4,6 +4,8 @@ Whoever calls an extension gives the tensors, so that their sizes are named: `x.
 name is a variable like any other: assumed where a launch depends on it, the same in all launches, and settled
 by `--set x.size0=VALUE`. What is made of a tensor keeps its names; a tensor of given sizes has these.
 
+Numbers beside the tensors whose names tell a role (`kernel_h`, `stride`) are small where they are assumed.
+
 `x.numel()` is the product of the sizes, `x.size(-1)` the last of them, where the number of dimensions is
 known: from an accessor, or from `TORCH_CHECK(x.dim() == 4)`. Checks state sizes as well. Else that number is
 `x.dim`, assumed to be as many as sizes are asked for. A tensor of which no size is asked for has `x.numel`,
@@ -20,6 +22,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.launches.launch import ASSUMED_SIZE, Assumption, KernelLaunch, MemberValue
 from wattslice.launches.memory import Memory, Pointer, Record, Storage, Unknown, Value, member_of
+from wattslice.patterns import regex
 
 _DIMENSIONS = -1
 """Where a shape holds its number of dimensions; sizes are at 0, 1, ..."""
@@ -63,6 +66,25 @@ def name_tensors(memory: Memory, place: Pointer, type_: ir.Type) -> None:
         _shape_of(memory, place)
     for member in type_.fields:
         name_tensors(memory, Pointer(place.storage, place.offset + member.offset_bytes), member.type)
+
+
+_ROLES = (  # of the numbers beside tensors, by what their names have in them, and the likely value
+    (regex(r"kernel|filter_size|^k_?[hwdt]$"), 3),
+    (regex(r"strid|dilat|group|^d_?[hwdt]$|pad"), 1),
+    (regex(r"radius|patch"), 4),
+    (regex(r"head|nsample|neighbo"), 16),
+)
+
+
+def given_scalar(function: ir.Function, parameter: ir.Variable) -> Unknown | None:
+    """A number that an extension is given beside tensors and whose name tells its role, likely small."""
+    if parameter.type.kind is not ir.TypeKind.INT or parameter.type.bits < ir.INT32.bits:
+        return None
+    if not any(_is_tensor(one.type.element or one.type) for one in function.parameters):
+        return None
+    likely = (value for role, value in _ROLES if role.search(parameter.name.lower()))
+    value = next(likely, None)
+    return None if value is None else Unknown(_BY_CALLER, parameter.name, likely=value)
 
 
 def _name_of(tensor: Pointer) -> str:
