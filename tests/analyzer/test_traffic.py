@@ -1028,3 +1028,53 @@ def test_what_is_no_bound_bounds_nothing(tmp_path, chosen):
     moved = traffic_of(launch, profile)
     assert moved.atomic_requests > 0
     assert moved.atomic_line_requests < 1e-6 * moved.atomic_requests  # an array of any size
+
+
+def of_array(moved, name):
+    return next(
+        one for one in moved.by_access if one.access.root is not None and one.access.root.name == name
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "sectors"),
+    [
+        ("int r = idx[i / 16]; y[i] = x[r * 16 + i % 16];", 4.0),
+        ("int r = idx[i >> 3]; y[i] = x[(r << 3) + (i & 7)];", 4.0),
+        ("int r = idx[i / 4]; y[i] = x[r * 4 + i % 4];", 8.0),  # half a sector each
+        ("int r = idx[i / 8], l = i % 8; y[i] = x[r + l];", 7.5),  # 8 words at any word: 1.875 sectors
+        ("int r = idx[i / 8] * 9, l = i % 8; y[i] = x[r + l];", 7.5),
+        ("int r = idx[i / 16] + idx[i / 8]; y[i] = x[r * 8 + i % 8];", 4.0),
+        ("int r = idx[i / 16] / 3; y[i] = x[r * 16 + i % 16];", 4.0),
+        ("int r = idx[idx[i / 16]]; y[i] = x[r * 16 + i % 16];", 4.0),
+        ("int r = idx[i / 16]; atomicAdd(&y[r * 16 + i % 16], x[i]); r = 0;", 4.0),
+        ("int r = idx[i / 2] & 7; y[i] = x[r * 2 + i % 2];", 2.0),  # all that there is
+        ("int r = idx[i]; y[i] = x[r * 16 + i % 16];", 32.0),
+        ("int r = idx[i / 16]; r = __shfl_sync(~0u, r, i * 7 % 32); y[i] = x[r * 16 + i % 16];", 32.0),
+        ("int r = 0; if (idx[i] > 0) r = idx[i / 16]; y[i] = x[r * 16 + i % 16];", 32.0),
+    ],
+)
+def test_lanes_that_read_one_place_have_the_same_row(tmp_path, body, sectors):
+    """Half a warp with a row out of memory fetches that, not one sector for each lane."""
+    source = f"__global__ void k(const int *idx, const float *x, float *y) {{ {INDEX} {body} }}"
+    launch, profile = counted(tmp_path, source, "k=1000:256")
+    moved = traffic_of(launch, profile)
+    row = of_array(moved, "y" if "atomic" in body else "x")
+    assert row.l1_bytes / (1 + row.access.is_atomic) == pytest.approx(sectors, rel=0.02)  # some warps
+    assert bool(moved.gathered) is (sectors == 32.0)
+
+
+def test_rows_that_warps_share_are_fetched_once(tmp_path):
+    """A block of 256 threads with two rows, which each of its warps reads: 2 x 64 bytes of 8 x 128."""
+    body = "int r = idx[i % 32 / 16]; y[i] = x[r * 16 + i % 16];"
+    source = f"__global__ void k(const int *idx, const float *x, float *y) {{ {INDEX} {body} }}"
+    launch, profile = counted(tmp_path, source, "k=1000:256")
+    row = of_array(traffic_of(launch, profile), "x")
+    assert (row.l1_bytes, row.l2_bytes) == pytest.approx((4.0, 0.5))
+
+
+def test_shared_words_of_rows_out_of_memory_are_at_random(tmp_path):
+    body = "__shared__ float t[4096]; int r = idx[i / 16]; y[i] = t[r * 16 + i % 16];"
+    source = f"__global__ void k(const int *idx, float *y) {{ {INDEX} {body} }}"
+    _, profile = counted(tmp_path, source, "k=1000:256")
+    assert [site.bank_passes for site in profile.sites].count(None) == 1

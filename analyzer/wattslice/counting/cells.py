@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import cast
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from wattslice import ir
@@ -32,7 +33,7 @@ from wattslice.counting.values import (
     same,
     scalar,
     select,
-    which_of,
+    shared_by,
 )
 from wattslice.ir.objects import KEPT, MOST_CELLS, scalars_of, seen_as
 
@@ -207,7 +208,7 @@ def loaded(place: ir.MemoryPlace, address: Value, *, is_parameter: bool = False)
     a shared one is another one in every block.
     """
     is_own = place.space is ir.MemorySpace.LOCAL and not is_parameter
-    if is_own or not is_warp_uniform(address):
+    if is_own:
         return VARYING
     is_one = place.space is not ir.MemorySpace.SHARED and is_the_same_everywhere(address)
-    return Unknown(uniform=True, everywhere=is_one, which=which_of(address))
+    return replace(shared_by(address), everywhere=is_one)

@@ -317,6 +317,10 @@ REACH_VISITS = 48
 MOST_BOUNDED_BYTES = 1 << 30
 """Bounds that are wider say nothing."""
 
+_FAR_BYTES, _ODD = 1 << 32, 37
+"""How far apart lanes of a warp are taken to be whose unknown numbers differ, besides an odd number of
+strides: they begin at every multiple of the stride in a sector, and at banks here and there."""
+
 TEXTURE_PITCH_TEXELS = 1 << 14
 """Texels between rows in the stand-in addresses of texture fetches: only neighbourhood matters there."""
 
@@ -393,6 +397,10 @@ class SiteTally:
             self._base_known &= offset.everywhere and self._stride in (0, offset.stride)
             self._stride = offset.stride
             offset = offset.delta
+        elif isinstance(offset, Unknown) and offset.which is not None and space is ir.MemorySpace.GLOBAL:
+            self._base_known = False
+            rank = np.searchsorted(distinct(offset.which), offset.which)
+            offset = offset.delta + rank * (_FAR_BYTES + _ODD * offset.stride)
         if not isinstance(offset, int | np.ndarray):
             self._miss(root, mask)
             return

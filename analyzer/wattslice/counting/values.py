@@ -40,7 +40,7 @@ class Unknown(Struct, frozen=True, eq=False):
     a multiple of this. `typical`: made of the lanes that run where data say which do, and of what is known:
     u is 0 where those of `Masks.typical` run; then, where the chance that one runs was assumed. `bounds`:
     between which numbers `u + delta` lies. `which`: threads of a block for which this number is another may
-    have another u; None: all have the same.
+    have another u; None: all have the same, or where it is not `uniform`, each has its own.
     """
 
     uniform: bool
@@ -148,6 +148,30 @@ def which_of(*values: Value) -> NDArray[np.int64] | None:
 
 _SPREAD = 0x1E3779B97F4A7C15
 """Multiples of it by small numbers lie far apart modulo 2**64, so that sums of them and small ones differ."""
+
+
+def shared_by(*values: Value) -> Unknown:
+    """What is computed of `values`, or found where they say: one in threads in which they are the same."""
+    if all(map(is_warp_uniform, values)):
+        return Unknown(uniform=True, which=which_of(*values))
+    which = which_of(*values) if all(map(_is_told, values)) else None
+    if which is None or _are_apart(which):
+        return VARYING
+    return Unknown(uniform=False, which=which)
+
+
+def _is_told(value: Value) -> bool:
+    """Whether `which_of` tells in which threads `value` is the same."""
+    number = value.offset if isinstance(value, Pointer) else value
+    if isinstance(number, Unknown):
+        return number.uniform or number.which is not None
+    return isinstance(number, int | float | np.ndarray)
+
+
+def _are_apart(which: NDArray[np.int64]) -> bool:
+    """Whether no two lanes of any warp have the same."""
+    lanes = np.sort(which.reshape(-1, 32), axis=1)
+    return bool((lanes[:, 1:] != lanes[:, :-1]).all())
 
 
 def unknown_of(*values: Value) -> Unknown:
@@ -291,24 +315,24 @@ def _unknown_binary(op: ir.BinaryOp, a: Scalar, b: Scalar) -> Scalar | Chance:
     delta_b = b.delta if isinstance(b, Unknown) else _residue(b)
     if op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB):
         # A known operand only shifts the known part, so it need not be uniform itself.
-        uniform = (not isinstance(a, Unknown) or uniform_a) and (not isinstance(b, Unknown) or uniform_b)
-        if uniform:
+        parts = [part for part in (a, b) if isinstance(part, Unknown)]
+        if all(map(_is_told, parts)):
             found = _residue(delta_a + delta_b if op is ir.BinaryOp.ADD else delta_a - delta_b)
-            parts = [part for part in (a, b) if isinstance(part, Unknown)]
+            uniform = all(part.uniform for part in parts)
             everywhere = all(part.everywhere for part in parts)
             stride = math.gcd(*(part.stride for part in parts))
-            return Unknown(True, found, everywhere, stride, which=_which_unknown(*parts))
+            return Unknown(uniform, found, everywhere, stride, which=_which_unknown(*parts))
         return VARYING
-    if op is ir.BinaryOp.MUL and isinstance(b, int) and isinstance(a, Unknown) and uniform_a:
+    if op is ir.BinaryOp.MUL and isinstance(b, int) and isinstance(a, Unknown) and _is_told(a):
         return _multiple(a, b)
-    if op is ir.BinaryOp.MUL and isinstance(a, int) and isinstance(b, Unknown) and uniform_b:
+    if op is ir.BinaryOp.MUL and isinstance(a, int) and isinstance(b, Unknown) and _is_told(b):
         return _multiple(b, a)
-    if op is ir.BinaryOp.SHL and isinstance(b, int) and 0 <= b < 63 and isinstance(a, Unknown) and uniform_a:
-        return _multiple(a, 1 << b)
+    if op is ir.BinaryOp.SHL and isinstance(b, int) and 0 <= b < 63:
+        return _unknown_binary(ir.BinaryOp.MUL, a, 1 << b)
     if op is ir.BinaryOp.MOD and isinstance(b, int) and b and uniform_a and _spread(delta_a) < abs(b):
         # which warps the end of the range parts is not known: none
         return Unknown(True, delta_a, which=_which_unknown(a))
-    return unknown_of(a, b)
+    return shared_by(a, b)
 
 
 def typically(
@@ -348,7 +372,7 @@ def _unknown_comparison(op: ir.BinaryOp, a: Scalar, b: Scalar, *, together: bool
 def _multiple(value: Unknown, factor: int) -> Unknown:
     stride = abs(factor) * value.stride or 1
     delta = _residue(value.delta * _residue(factor))
-    return Unknown(True, delta, value.everywhere, stride, which=value.which)
+    return Unknown(value.uniform, delta, value.everywhere, stride, which=value.which)
 
 
 def _spread(delta: Number | Lanes) -> Number:
@@ -372,7 +396,7 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> Value:
             return found
         around = bounds.of_operation(op, bounds_of(a), bounds_of(b), type_)
         if op is ir.BinaryOp.AND:  # x & 0 and the masks of power-of-two wrapping
-            return _with_bounds(unknown_of(a, b), around)
+            return _with_bounds(shared_by(a, b), around)
         return _with_bounds(_unknown_binary(op, a, b), around)
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return _lanes(op, a, b, type_)

@@ -710,7 +710,9 @@ def request_sectors(
     """
     lanes = WARP_SIZE * made.per_thread / made.per_warp
     if statistics.sectors_per_request is not None:
-        return statistics.sectors_per_request
+        own, sectors = statistics.only, statistics.sectors_per_request
+        is_row = own is not None and own.within is not None  # out of memory, perhaps of a small table
+        return min(sectors, math.ceil(led_into / SECTOR_BYTES)) if is_row and led_into else sectors
     if access.space is MemorySpace.TEXTURE:
         return lanes * max(4, statistics.request_bytes) / SECTOR_BYTES
     if access.space is MemorySpace.LOCAL:
