@@ -61,10 +61,10 @@ class CallGraph:
             return None
         if found is not None and not _may_be_of_its_class(found, node):
             return None  # size() of a list is none of a class of this program
-        if found is not None and node.callee.startswith("_ZN"):
+        if found is not None and (node.is_of_program or node.callee.startswith("_ZN")):
             missing = found.default_arguments[len(node.arguments) :]
             if len(node.arguments) > len(found.parameters) or None in missing:
-                return None  # another method of that name
+                return None  # another overload, or another method of that name
         return found
 
     @cached_property
@@ -581,11 +581,24 @@ def _is_of_vectors(parameter: ir.Variable, argument: ir.Expr) -> bool:
 
 
 def _is_other_overload(function: ir.Function, node: ir.Call) -> bool:
-    """Whether a call, whose arguments have the types of its overload, is of another: f(float), not f(int)."""
-    pairs = zip(function.parameters, node.arguments, strict=False)
-    kinds = [{parameter.type.kind, argument.type.kind} for parameter, argument in pairs]
+    """Whether a call, whose arguments have the types of its overload, is of another: f(long), not f(int).
+
+    Where nothing declares it, numbers of other sizes may be converted.
+    """
+    pairs = tuple(zip(function.parameters, node.arguments, strict=False))
+    if node.is_of_program:
+        return any(_is_other_number(taken.type, given.type) for taken, given in pairs)
     is_told = node.callee.startswith("_Z") and function.mangled_name.startswith("_Z")
-    return is_told and set(_NUMBERS) in kinds
+    return is_told and any({taken.type.kind, given.type.kind} == set(_NUMBERS) for taken, given in pairs)
+
+
+def _is_other_number(taken: ir.Type, given: ir.Type) -> bool:
+    """Whether a parameter is no number as it is given, or points to none; one that refers is a pointer."""
+    if taken.element is not None and given.element is not None:
+        return _is_other_number(taken.element, given.element)
+    if taken.kind not in _NUMBERS or given.kind not in (*_NUMBERS, ir.TypeKind.POINTER):
+        return False
+    return (taken.kind, taken.bits, taken.signed) != (given.kind, given.bits, given.signed)
 
 
 _NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)
