@@ -34,6 +34,10 @@ CASES = [
     ("function of a number", "for (int i = 0; i < (int)exp2f(5.f) + cosf(0) * n; i++) x[i] = 1;", [132.0]),
     ("function of data", "for (int i = 0; i < exp2f(x[0]); i++) x[i] = 1;", [None]),
     ("high half", "for (int i = 0; i < __umulhi(0xffffffff, 0x80000000) >> 28; i++) x[i] = 1;", [7.0]),
+    ("between pointers", "float *e = x + n; int m = e - x; for (int i = 0; i < m; i++) x[i] = 1;", [100.0]),
+    ("a distance that grows", "for (float *p = x; p - x < n; p += 4) *p = 1;", [25.0]),
+    ("between records", "struct R { float a, b, c; } *r = (R *)x, *e = r + n;"
+     " for (int i = 0; i < &e[0] - &r[40]; i++) x[i] = 1;", [60.0]),
     ("known return", AROUND + "{ if (i == 9) return; x[i] = 1; }", [10.0]),
 ]  # fmt: skip
 

@@ -621,6 +621,9 @@ def arithmetic(body: Body, op: BinaryOp, left: Expr, right: Expr, type_: Type, s
     if left.type.kind in (TypeKind.POINTER, TypeKind.ARRAY) and op in (BinaryOp.ADD, BinaryOp.SUB):
         if right.type.kind not in (TypeKind.POINTER, TypeKind.ARRAY):
             return offset(body, left, right, op is BinaryOp.SUB, span)
+        size = 0 if left.type.element is None or body.is_host else left.type.element.size_bytes
+        if op is BinaryOp.SUB and size > 1:
+            return _distance(left, right, size, type_, span)
     elif right.type.kind in (TypeKind.POINTER, TypeKind.ARRAY) and op is BinaryOp.ADD:
         return offset(body, right, left, False, span)
     if op in (BinaryOp.SHL, BinaryOp.SHR):
@@ -632,6 +635,17 @@ def arithmetic(body: Body, op: BinaryOp, left: Expr, right: Expr, type_: Type, s
     elif type_.kind in (TypeKind.UNKNOWN,) or type_.name == "dependent":
         type_ = operand_type
     return binary(op, left, right, operand_type, type_, span)
+
+
+def _distance(left: Expr, right: Expr, size: int, type_: Type, span: Span) -> Expr:
+    """Elements between two pointers: their bytes, divided by those of an element, which leaves no rest."""
+    of_bytes = pointer_to(Type(TypeKind.INT, bits=8, name="char"))
+    ends = [ir.Cast(end, of_bytes, span) for end in (left, right)]
+    distance = binary(BinaryOp.SUB, *ends, of_bytes, ir.INT64, span)
+    if size & (size - 1):
+        return binary(BinaryOp.DIV, distance, Constant(size, ir.INT64, span), ir.INT64, type_, span)
+    by = Constant(size.bit_length() - 1, ir.INT64, span)
+    return binary(BinaryOp.SHR, distance, by, ir.INT64, type_, span)
 
 
 def offset(body: Body, pointer: Expr, index: Expr, subtract: bool, span: Span) -> Expr:
