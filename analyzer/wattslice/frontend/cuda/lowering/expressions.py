@@ -640,8 +640,8 @@ def arithmetic(body: Body, op: BinaryOp, left: Expr, right: Expr, type_: Type, s
 def _distance(left: Expr, right: Expr, size: int, type_: Type, span: Span) -> Expr:
     """Elements between two pointers: their bytes, divided by those of an element, which leaves no rest."""
     of_bytes = pointer_to(Type(TypeKind.INT, bits=8, name="char"))
-    ends = [ir.Cast(end, of_bytes, span) for end in (left, right)]
-    distance = binary(BinaryOp.SUB, *ends, of_bytes, ir.INT64, span)
+    first, last = ir.Cast(right, of_bytes, span), ir.Cast(left, of_bytes, span)
+    distance = binary(BinaryOp.SUB, last, first, of_bytes, ir.INT64, span)
     if size & (size - 1):
         return binary(BinaryOp.DIV, distance, Constant(size, ir.INT64, span), ir.INT64, type_, span)
     by = Constant(size.bit_length() - 1, ir.INT64, span)
