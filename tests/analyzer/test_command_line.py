@@ -269,8 +269,9 @@ def test_jumps_that_only_options_lead_to_change_nothing_of_a_run_without(tmp_pat
 def launches_of(tmp_path, body, words=None, head="int main(int argc, char **argv)", helper=""):
     path = tmp_path / "a.cu"
     path.write_text(f"{HEAD}{helper}\n{head}\n{{\n{body}\n}}\n")
-    given = parse_arguments(words) if isinstance(words, str) else words
-    given = ProgramArguments(given, "a script") if isinstance(given, tuple) else given
+    given: ProgramArguments | None = parse_arguments(words) if isinstance(words, str) else None
+    if isinstance(words, tuple):
+        given = ProgramArguments(words, "a script")
     return resolve_launches(read_cuda(path), NO_OVERRIDES, GPU, Neighbours(arguments=lambda main: given))
 
 
