@@ -637,6 +637,12 @@ def test_numbers_beside_tensors_are_small_where_their_names_tell_a_role():
     assert "shared memory" not in told  # its bytes follow from kH
 
 
+def test_a_padded_length_is_no_padding():
+    text = _CONVOLVED.replace("BORDER", "0").replace("GRID", "OH").replace("padH", "padded_n")
+    (kernel,) = analysed(text)
+    assert "padded_n assumed 1024" in " ".join(told.message for told in kernel.assumptions)
+
+
 def test_a_role_does_not_give_way_to_what_a_loop_covers():
     text = _CONVOLVED.replace("BORDER", "0").replace("GRID", "8").replace("k = 0", "k = threadIdx.x")
     (kernel,) = analysed(text.replace("4 * kH", "0").replace("k++", "k += 64"))

@@ -70,7 +70,7 @@ def name_tensors(memory: Memory, place: Pointer, type_: ir.Type) -> None:
 
 _ROLES = (  # of the numbers beside tensors, by what their names have in them, and the likely value
     (regex(r"kernel|filter_size|^k_?[hwdt]$"), 3),
-    (regex(r"strid|dilat|group|^d_?[hwdt]$|pad"), 1),
+    (regex(r"strid|dilat|groups?$|^d_?[hwdt]$|pad(?!ded)"), 1),
     (regex(r"radius|patch"), 4),
     (regex(r"head|nsample|neighbo"), 16),
 )
