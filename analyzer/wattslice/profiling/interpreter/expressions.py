@@ -126,8 +126,7 @@ def operator(
         return _on_lanes(op, operand_type, left, right)
     pointers = (ir.TypeKind.POINTER, ir.TypeKind.ARRAY)
     if op is ir.BinaryOp.SUB and left.kind in pointers and right.kind in pointers:
-        size = np.int64(max(1, left.element.size_bytes if left.element else 1))
-        return lambda a, b, mask: (a - b) // size
+        return lambda a, b, mask: a - b  # of bytes: what elements are is divided by in the tree
     if ir.TypeKind.UNKNOWN in (operand_type.kind, left.kind, right.kind):
         raise UnsupportedError("the type of an operand is not known here")
     dtype, of_right, yields = dtype_of(operand_type), dtype_of(right), np.dtype(np.bool_)
