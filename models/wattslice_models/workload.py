@@ -156,5 +156,5 @@ class Workload(Struct, frozen=True):
         """Instructions of all pipes, mean per launched thread."""
         part = self.instructions
         scalar = part.fp32 + part.fp64 + part.fp16 + part.integer + part.special
-        # One tensor instruction of a warp makes 16 x 16 x 16 multiply-adds, 128 a thread.
-        return scalar + part.load_store + part.other + part.tensor / 128
+        # One tensor instruction of a warp makes 16 x 8 x 16 multiply-adds, 64 a thread (sm_80 and later).
+        return scalar + part.load_store + part.other + part.tensor / 64

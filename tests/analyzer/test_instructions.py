@@ -875,7 +875,7 @@ def test_a_product_of_matrix_tiles_is_no_shuffle():
     path = next(path for path in CORPUS if path.stem == "gemm_tensor")
     launch = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("a100"))[0]
     mix = lower_instructions(launch.kernel, count(launch))
-    assert mix.number(K.HMMA) == total_counts(launch.kernel, count(launch)).tensor
+    assert mix.number(K.HMMA) == 2 * total_counts(launch.kernel, count(launch)).tensor  # HMMA.16816
     assert mix.number(K.SHFL) == 0
 
 
@@ -944,6 +944,35 @@ def test_a_product_of_bits_runs_on_the_tensor_cores():
     )
     mix = lower_instructions(kernel, profile)
     assert (mix.number(K.HMMA), mix.number(K.SHFL), mix.number(K.LDG)) == (8, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("a", "sums", "m", "n", "k", "hmma"),
+    [  # SASS of nvcc 13 for sm_80
+        ("half", "float", 16, 16, 16, 2),
+        ("half", "half", 32, 8, 16, 2),
+        ("__nv_bfloat16", "float", 16, 16, 16, 2),
+        ("signed char", "int", 16, 16, 16, 2),
+        ("unsigned char", "int", 8, 32, 16, 2),
+        ("precision::tf32", "float", 16, 16, 8, 4),
+        ("double", "double", 8, 8, 4, 1),
+        ("experimental::precision::s4", "int", 8, 8, 32, 1),
+    ],
+)
+def test_a_product_of_fragments_has_the_instructions_of_its_shape(a, sums, m, n, k, hmma):
+    kernel, profile = launched(
+        "#include <mma.h>\n#include <cuda_bf16.h>\nusing namespace nvcuda::wmma;\n"
+        f"__global__ void k({sums}* out) {{\n"
+        f"  fragment<matrix_a, {m}, {n}, {k}, {a}, row_major> x;\n"
+        f"  fragment<matrix_b, {m}, {n}, {k}, {a}, col_major> y;\n"
+        f"  fragment<accumulator, {m}, {n}, {k}, {sums}> c;\n"
+        "  mma_sync(c, x, y, c); store_matrix_sync(out, c, 64, mem_row_major);\n"
+        "}\nint main() { k<<<1, 32>>>(0); }\n"
+    )
+    assert lower_instructions(kernel, profile).number(K.HMMA) == hmma
+    times = {"signed char": 1 / 2, "unsigned char": 1 / 2, "precision::tf32": 2, "double": 16}
+    unit = times.get(a, 1 / 4 if a.endswith("s4") else 1)
+    assert total_counts(kernel, profile).tensor == m * n * k * unit / 4096
 
 
 @pytest.mark.parametrize(

@@ -203,6 +203,18 @@ def test_matrices_count_as_tensor_operations(tmp_path):
     assert lines[1].startswith("global:f32x8[((p + ")
 
 
+def test_inline_assembly_counts_products_of_matrices(tmp_path):
+    half = 'asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%0};"'
+    asm = f'{half} : "+f"(x) : "r"(n)); {half} : "+f"(x) : "r"(n));'
+    kernel = kernel_of(tmp_path, f"float x = 0; {asm} p[0] = x;", "float* p, int n")
+    assert costs(kernel) == {"tensor": 1}
+    assert kernel.holes == ()
+    asm = 'asm volatile("tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %0, 1;" :: "r"(n), "l"(p), "l"(p));'
+    kernel = kernel_of(tmp_path, f"{asm} p[0] = 1;", "float* p, int n")
+    assert costs(kernel) == {}
+    assert any("stands in a descriptor" in one.message for one in kernel.holes)
+
+
 def test_inline_assembly_counts_by_mnemonic(tmp_path):
     asm = (
         'asm volatile("{ .reg .f32 t; ld.global.f32 t, [%1]; fma.rn.f32 %0, t, t, t;\\n\\t"'

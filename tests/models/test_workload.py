@@ -10,7 +10,7 @@ def test_derived_numbers_of_a_launch():
 
 def test_issue_slots_fall_back_to_the_instructions_of_a_thread():
     assert (
-        Workload(1, 32, 1.0, Instructions(fp32=3.0, load_store=2.0, tensor=256.0)).issue_slots_per_warp == 7.0
+        Workload(1, 32, 1.0, Instructions(fp32=3.0, load_store=2.0, tensor=256.0)).issue_slots_per_warp == 9.0
     )
     assert Workload(1, 32, 1.0, Instructions(fp32=3.0), warp_instructions=9.0).issue_slots_per_warp == 9.0
 

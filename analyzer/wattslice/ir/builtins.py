@@ -33,6 +33,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.ir import OperationClass, OperationCount, Semantics, Type, TypeKind
+from wattslice.ir.matrices import product_of_fragments
 from wattslice.patterns import regex
 
 
@@ -386,7 +387,9 @@ def operations_of(row: Row, result: Type, arguments: tuple[Type, ...]) -> tuple[
             return (OperationCount(_class_of(working), 2 * working.lanes),)
         case Cost.SPECIAL:
             return (OperationCount(OperationClass.SPECIAL, working.lanes),)
-        case Cost.INT | Cost.BARRIER | Cost.TENSOR:
+        case Cost.TENSOR:
+            return (product_of_fragments(tuple(a.name for a in arguments)),)
+        case Cost.INT | Cost.BARRIER:
             return (OperationCount(OperationClass(row.cost.value), 1),)
 
 

@@ -139,7 +139,7 @@ MANY_ROUNDS = 10.0
 MOST_IN_FLIGHT = 16.0
 """Outstanding loads of one warp taken to be possible at most: a bound of ours, not measured."""
 TENSOR_FMA_PER_THREAD = 16 * 16 * 16 / 32
-"""Multiply-adds of one warp-wide 16x16x16 `mma_sync`, per thread."""
+"""Multiply-adds of the unit of `tensor`, a product of 16 x 16 x 16 by a warp, per thread."""
 
 _PIPES: tuple[tuple[str, str], ...] = (
     ("fp32", "ffma fadd fmul fsetp"),

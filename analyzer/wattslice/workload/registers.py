@@ -14,7 +14,7 @@ from itertools import accumulate
 from msgspec import Struct
 
 from wattslice import ir
-from wattslice.patterns import regex
+from wattslice.ir.matrices import fragment_of
 from wattslice.workload.instructions.constants import with_constants
 from wattslice.workload.instructions.liveness import liveness
 from wattslice.workload.occupancy import registers_that_fit
@@ -61,7 +61,6 @@ def width(type_: ir.Type) -> int:
     return max(1, -(-type_.size_bytes // 4)) if type_.size_bytes else 1
 
 
-_FRAGMENT = regex(r"fragment<[^,]*\bmatrix_([ab]), (\d+), (\d+), (\d+),")
 _WARP = 32
 
 
@@ -74,12 +73,11 @@ def array_width(type_: ir.Type) -> int:
         if type_.element.kind is ir.TypeKind.RECORD or type_.element.kind is ir.TypeKind.ARRAY:
             return array_width(type_.element) * (type_.length or 0)
         return -(-type_.size_bytes // 4)
-    fragment = _FRAGMENT.search(type_.name)
-    if fragment is None or not type_.fields or type_.fields[0].type.length == 1:
+    tile = fragment_of(type_.name)
+    if tile is None or tile.use == "accumulator" or not type_.fields or type_.fields[0].type.length == 1:
         return width(type_)
-    rows, columns, depth = map(int, fragment.groups()[1:])
     element = type_.fields[0].type.element or type_.fields[0].type
-    elements = (rows if fragment[1] == "a" else columns) * depth
+    elements = (tile.m if tile.use == "matrix_a" else tile.n) * tile.k
     return max(1, elements * element.bits // (32 * _WARP))
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from wattslice.frontend.ptx.syntax.syntax import TYPE_BITS
 from wattslice.ir import BOOL, AtomicOp, MemorySpace, OperationClass, OperationCount, Type, TypeKind
+from wattslice.ir.matrices import product_of_ptx
 from wattslice.patterns import regex
 
 _TYPE = regex(r"([busf])(\d+)")
@@ -37,6 +38,7 @@ _OPCODE_WORDS = """
     tex tld4 trap txq vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin
     vmin2 vmin4 vote vset vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma xor
 """
+_MATRICES = frozenset({"mma", "wmma", "wgmma", "tcgen05"})
 OPCODES = frozenset(_OPCODE_WORDS.split())
 """The instructions of PTX (PTX ISA 9.0, chapter 9.7), `pragma` and directives left out."""
 
@@ -94,20 +96,15 @@ def access_kind_of(mnemonic: str) -> AccessKind | None:
 
 
 @lru_cache(maxsize=1024)
-def operation_of(mnemonic: str) -> tuple[OperationClass, float] | None:
+def _operation_of(mnemonic: str) -> tuple[OperationClass, float] | None:
     """The class of a mnemonic in lower case and how many source operations it is, None: not counted."""
     name, *rest = parts_of(mnemonic)
     if name in _FREE or (not rest and name not in ("bar", "barrier")):
         return None
-    if name == "tcgen05":
-        return (OperationClass.TENSOR, 1) if rest[0] == "mma" else None
-    if name in ("mma", "wmma", "wgmma"):
-        if name == "wmma" and rest[0] == "load":
-            return _access(rest, 0)
-        if name == "wmma" and rest[0] == "store":
-            return _access(rest, 1)
-        tensor = name == "mma" or rest[0] in ("mma", "mma_async")
-        return (OperationClass.TENSOR, 1) if tensor else None
+    if name == "wmma" and rest[0] in ("load", "store"):
+        return _access(rest, int(rest[0] == "store"))
+    if name in _MATRICES:
+        return None
     if name in ("bar", "barrier", "mbarrier"):
         return (OperationClass.BARRIER, 1) if name != "mbarrier" or "wait" in mnemonic else None
     if name in ("ld", "ldu", "ldmatrix"):
@@ -151,11 +148,13 @@ _WORDS_OF_64 = {"wide": 1.0, "hi": 4.0, "lo": 3.0}
 
 @lru_cache(maxsize=1024)
 def operations_of(mnemonic: str) -> OperationCount | None:
-    """What `operation_of` says of a mnemonic in lower case, with the instruction that does it."""
-    found = operation_of(mnemonic)
+    """What `_operation_of` says of a mnemonic in lower case, with the instruction that does it."""
+    name, *rest = parts_of(mnemonic)
+    if name in _MATRICES and (product := product_of_ptx(name, rest)) is not None:
+        return product
+    found = _operation_of(mnemonic)
     if found is None:
         return None
-    name, *rest = parts_of(mnemonic)
     of_class, number = found
     is_product = name in ("mul", "mul24", *_TWO) and of_class in _PRODUCTS
     if of_class is OperationClass.FP16:  # a pair in one instruction
@@ -166,6 +165,15 @@ def operations_of(mnemonic: str) -> OperationCount | None:
     if of_class is OperationClass.INT and not {"s64", "u64"}.isdisjoint(rest):
         each /= next((_WORDS_OF_64[part] for part in rest if part in _WORDS_OF_64), 1.0)
     return OperationCount(of_class, number, _PRODUCTS[of_class][name in _TWO], each)
+
+
+UNCOUNTED_PRODUCT = "the size of this product of matrices stands in a descriptor: it is not counted"
+
+
+def is_uncounted_product(mnemonic: str) -> bool:
+    """Whether a mnemonic in lower case is a product of matrices that does not name their size."""
+    name, *rest = parts_of(mnemonic)
+    return name in _MATRICES and "mma" in (name, *rest) and product_of_ptx(name, rest) is None
 
 
 def _copied(rest: list[str]) -> tuple[OperationClass, float] | None:

@@ -17,8 +17,10 @@ from wattslice.frontend.cuda.lowering.memory import note_pointer, place_for_acce
 from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.frontend.ptx.operations import (
     ACCESSES,
+    UNCOUNTED_PRODUCT,
     AccessKind,
     access_kind_of,
+    is_uncounted_product,
     operations_of,
     parts_of,
     type_of,
@@ -186,6 +188,8 @@ def lower_assembly(body: Body, node: Node) -> list[Stmt]:
         body.hole(
             "PW006", span, "not read: a branch in inline assembly, what it repeats or skips counts once"
         )
+    if any(is_uncounted_product(one.mnemonic.lower()) for one in rest):
+        body.hole("PW006", span, UNCOUNTED_PRODUCT)
     middle = _others(body, operands, written, name, operations) if rest or not (loads or stores) else []
     return [*operands.before, *loads, *middle, *stores]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -23,6 +24,7 @@ from wattslice.frontend.cuda.lowering.types import DIM3_AXES, pointer_to, vector
 from wattslice.frontend.matrix_tiles import Tile, address_of_share, tile_of
 from wattslice.ir import UINT32, Assign, AtomicOp, BuiltinKind, Expr, Intrinsic, Semantics, Span, TypeKind
 from wattslice.ir.builtins import builtin, operations_of
+from wattslice.ir.matrices import fragment_of
 from wattslice.ir.operation_counts import arithmetic_class
 from wattslice.patterns import regex
 
@@ -279,21 +281,17 @@ def opaque(
 
 
 _WORD_BYTES = 4
-_FRAGMENT = regex(r"fragment<(?:\w+::)*(?P<use>\w+), (?P<m>\d+), (?P<n>\d+), (?P<k>\d+)[,>]")
-_PACKED = regex(r"precision::(b1|u4|s4)\b")
+_OF_A_WORD = MappingProxyType({"b1": 32, "s4": 8, "u4": 8})
 
 
-def _tile(fragment: str, layout: str) -> Tile | None:
+def _tile(type_name: str, layout: str) -> Tile | None:
     """The tile of a fragment's type; None where its shape is not known here (a template nobody uses)."""
-    match = _FRAGMENT.search(fragment)
-    if match is None:
+    found = fragment_of(type_name)
+    if found is None:
         return None
-    m, n, k = (int(match[name]) for name in "mnk")
-    packed = _PACKED.search(fragment)
-    if packed is not None and match["use"] != "accumulator":
-        k //= 32 if packed[1] == "b1" else 8  # in memory they are words
-    is_column_major = "col_major" in fragment or "col_major" in layout
-    return tile_of(match["use"].removeprefix("matrix_"), m, n, k, is_column_major=is_column_major)
+    k = found.k // _OF_A_WORD.get(found.element, 1)  # in memory they are words
+    is_column_major = "col_major" in type_name or "col_major" in layout
+    return tile_of(found.use.removeprefix("matrix_"), found.m, found.n, k, is_column_major=is_column_major)
 
 
 def matrix_access(body: Body, name: str, arguments: list[Node], span: Span) -> Expr:

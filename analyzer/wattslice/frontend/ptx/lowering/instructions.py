@@ -12,7 +12,14 @@ from wattslice.frontend.ptx.lowering import accesses, arithmetic
 from wattslice.frontend.ptx.lowering.blocks import NotUnderstoodError, has_result, results_of
 from wattslice.frontend.ptx.lowering.body import FunctionBody
 from wattslice.frontend.ptx.lowering.statements import block_of
-from wattslice.frontend.ptx.operations import OPCODES, operation_of, scalar_types, type_of
+from wattslice.frontend.ptx.operations import (
+    OPCODES,
+    UNCOUNTED_PRODUCT,
+    is_uncounted_product,
+    operations_of,
+    scalar_types,
+    type_of,
+)
 from wattslice.frontend.ptx.syntax.syntax import (
     Address,
     Call,
@@ -51,8 +58,10 @@ def _opaque(body: FunctionBody, instruction: Instruction, span: Span) -> None:
     if instruction.opcode not in OPCODES:
         message = f"'{instruction.opcode}' is no instruction that is known: counted by the type that it names"
         body.parts.holes.append(body.unit.report_at("PW006", Severity.NOTE, span, message))
-    found = operation_of(instruction.mnemonic)
-    operations = () if found is None else (ir.OperationCount(*found),)
+    if is_uncounted_product(instruction.mnemonic):
+        body.parts.holes.append(body.unit.report_at("PW006", Severity.WARNING, span, UNCOUNTED_PRODUCT))
+    found = operations_of(instruction.mnemonic)
+    operations = () if found is None else (found,)
     results = results_of(instruction)
     operands = instruction.operands[1:] if has_result(instruction) else instruction.operands
     arguments = tuple(arg for operand in operands for arg in _arguments(body, operand, span))
