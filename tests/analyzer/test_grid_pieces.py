@@ -262,6 +262,13 @@ LOOPS = [
         (),
         64 * (1225 + 351 * 50 + 0),
     ),
+    (  # of 64 forms of each condition nearly all change at no block of the grid
+        "for (unsigned j = blockIdx.x * 32 + threadIdx.x; j < n; j += gridDim.x * 32)"
+        " { x[j] = 1; if (j + 16 < n) x[j + 16] = 1; }",
+        "k=4099:16",
+        ("k.n=8388611",),
+        8388611,
+    ),
     (
         PLACE + "for (int t = 0; t < (w + 15) / 16; ++t) if (r < h && t * 16 + threadIdx.x < w) x[r] = 1;",
         "k=4,90:16,16",

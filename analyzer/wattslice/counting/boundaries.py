@@ -486,7 +486,9 @@ class Boundaries:
                 continue
             for shift in shifts:
                 split = form if shift == 0 else replace(form, constants=form.constants + shift)
-                splits[split.identity] = split
+                low, high = _range(split)
+                if low < 0 <= high:
+                    splits[split.identity] = split
 
     def _rounding(self, expr: ir.Binary, value: Value, number: int, active: NDArray[np.bool_]) -> None:
         """`value / number` and the like."""

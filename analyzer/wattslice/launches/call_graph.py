@@ -314,6 +314,10 @@ class CallGraph:
             self._written[function] = written.difference(*(own for _, own in parts))
         return self._written[function]
 
+    def changed_in(self, function: ir.Function) -> frozenset[ir.Variable]:
+        """The variables that a function may give another value than they are declared with."""
+        return self._names(function)[0]
+
     def _names(self, function: ir.Function) -> tuple[frozenset[ir.Variable], frozenset[ir.Variable]]:
         """The variables that the statements of a function may write, and those that it has for itself."""
         if function not in self._named:

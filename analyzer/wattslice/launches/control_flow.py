@@ -105,6 +105,13 @@ class _Way(Struct, frozen=True):
         return self.flow.value, self.levels if self.flow is Flow.BREAK else 1
 
 
+class _Supposed(Struct, frozen=True):
+    """What a variable would have to be for code to be run that is not."""
+
+    variable: ir.Variable
+    value: int
+
+
 class _Returned(Struct, frozen=True):
     """What a function returns; `others`: what it returns instead when an unknown condition holds."""
 
@@ -124,6 +131,7 @@ class ControlFlow(Evaluator):
         self._active: list[ir.Function] = []
         self._being_made: list[tuple[Storage, str]] = []  # or destroyed: objects, and the class at hand
         self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
+        self.supposed: tuple[_Supposed, ...] = ()  # so that code is run that is not
         self.is_cut = False  # in code that is not run: there are launches that it does not come to
         self._steps_for_not_run = int(budget * SHARE_OF_NOT_RUN)
         self._teams = 0  # regions of OpenMP that have begun
@@ -428,14 +436,19 @@ class ControlFlow(Evaluator):
         if decided is None and (without := self._without_options(condition)) is not None:
             return self._by_argc(stmt, condition_of(condition), is_then=without)
         if decided is None:
-            return self._either(stmt.then, stmt.otherwise, condition_of(condition))
+            return self._either(stmt, condition_of(condition))
         taken, other = (stmt.then, stmt.otherwise) if decided else (stmt.otherwise, stmt.then)
         if other is not None:
-            self._speculate(other, stmt.condition)
+            self._speculate(other, stmt.condition, None if decided else _where_it_holds(stmt.condition))
         return Flow.NEXT if taken is None else self.execute(taken)
 
     def _try(
-        self, stmt: ir.Stmt | None, why: Unknown | None = None, *, is_run: bool = False
+        self,
+        stmt: ir.Stmt | None,
+        why: Unknown | None = None,
+        supposed: _Supposed | None = None,
+        *,
+        is_run: bool = False,
     ) -> tuple[Flow, Delta]:
         """Visit what is run perhaps, for the reason `why`, or not at all, and undo its effects."""
         mark, times, teams = self.memory.mark(), self._times, self._teams
@@ -445,6 +458,8 @@ class ControlFlow(Evaluator):
             )
         flow = Flow.NEXT
         try:
+            if supposed is not None:
+                self._suppose(supposed)
             if stmt is not None:
                 flow = self.execute(stmt)
         except LeftError as error:
@@ -464,14 +479,20 @@ class ControlFlow(Evaluator):
             self._may_have_left(Flow.EXIT, why)
 
     def _way(
-        self, stmt: ir.Stmt | None, condition: Unknown, *, is_run: bool = False, is_default: bool = False
+        self,
+        stmt: ir.Stmt | None,
+        condition: Unknown,
+        supposed: _Supposed | None = None,
+        *,
+        is_run: bool = False,
+        is_default: bool = False,
     ) -> _Way:
         """Visit what is run perhaps, undo its effects; what it returns is told where no option decides.
 
         Of options: `is_run`, what a run takes for certain, `is_default`: or perhaps.
         """
         jumps, argc = self._jumps(), (self._argc, self._least_argc)
-        flow, changes = self._try(stmt, condition, is_run=is_run)
+        flow, changes = self._try(stmt, condition, supposed, is_run=is_run)
         if not is_run:
             self._argc, self._least_argc = argc
         if condition.is_option:
@@ -488,10 +509,11 @@ class ControlFlow(Evaluator):
         self._returned[-1] = replace(now, value=None)
         return _Way(flow, changes, now.value)
 
-    def _either(self, then: ir.Stmt, otherwise: ir.Stmt | None, condition: Unknown) -> Flow:
+    def _either(self, stmt: ir.If, condition: Unknown) -> Flow:
         # a program without its options that then ends is no run: the other arm is
-        first = self._way(then, condition, is_run=condition.is_option and _ends(otherwise))
-        second = self._way(otherwise, condition, is_run=condition.is_option and _ends(then))
+        held = _where_it_holds(stmt.condition)
+        first = self._way(stmt.then, condition, held, is_run=condition.is_option and _ends(stmt.otherwise))
+        second = self._way(stmt.otherwise, condition, is_run=condition.is_option and _ends(stmt.then))
         return self._parted(first, second, condition)
 
     def _without_options(self, condition: Value) -> bool | None:
@@ -564,10 +586,10 @@ class ControlFlow(Evaluator):
             self._return(way.value)
         return way.flow
 
-    def _speculate(self, stmt: ir.Stmt, condition: ir.Expr | None) -> None:
+    def _speculate(self, stmt: ir.Stmt, condition: ir.Expr | None, supposed: _Supposed | None = None) -> None:
         """Visit code that is not run, if it holds launches not seen elsewhere; undo its effects.
 
-        `condition` is what keeps it from being run; None: a return before it.
+        `condition` is what keeps it from being run; None: a return before it. `supposed`: with what it would.
         """
         if not self.unseen(self._graph.launches_in(stmt)):
             return
@@ -576,7 +598,10 @@ class ControlFlow(Evaluator):
         self._speculating.append(condition)
         thrown, argc = (self._thrown, self._handled), (self._argc, self._least_argc)
         perhaps, self._perhaps = self._perhaps, []
-        self._try_within_steps(stmt)
+        before = self.supposed
+        self.supposed = before if supposed is None else (*before, supposed)
+        self._try_within_steps(stmt, supposed)
+        self.supposed = before
         self._perhaps = perhaps
         self._thrown, self._handled = thrown
         self._argc, self._least_argc = argc
@@ -584,7 +609,22 @@ class ControlFlow(Evaluator):
         self._returned[:] = returned
         self._forget_jumps(left)
 
-    def _try_within_steps(self, stmt: ir.Stmt) -> None:
+    def _suppose(self, supposed: _Supposed) -> None:
+        """Give a variable its value, and those of the function that are declared by it and never changed."""
+        frame, variable, function = self.memory.frames[-1], supposed.variable, self._active[-1]
+        if variable not in frame:
+            return
+        self.memory.write(frame[variable], 0, supposed.value, variable.type)
+        changed = self._graph.changed_in(function) | self._relevance.escaped
+        follow = {variable} - changed
+        for stmt in ir.walk_statements(function.body):
+            if isinstance(stmt, ir.Declare) and stmt.value is not None and stmt.variable in frame:
+                read = map(ir.read_variable, ir.walk_expressions(stmt.value))
+                if stmt.variable not in changed and not follow.isdisjoint(one for one in read if one):
+                    self.memory.write(frame[stmt.variable], 0, self.evaluate(stmt.value), stmt.variable.type)
+                    follow.add(stmt.variable)
+
+    def _try_within_steps(self, stmt: ir.Stmt, supposed: _Supposed | None) -> None:
         """Visit code that is not run with half of the steps that are left for such code.
 
         What is run, and what else is not, needs the others.
@@ -594,7 +634,7 @@ class ControlFlow(Evaluator):
         given = left // 2
         kept, self._budget = self.steps_left - given, given
         try:
-            self._try(stmt)
+            self._try(stmt, supposed=supposed)
         except (BudgetExceededError, RecursionError):
             self.is_cut = True
         if is_outermost:
@@ -619,7 +659,7 @@ class ControlFlow(Evaluator):
                 self.memory.merge({}, fallen, condition)
             is_default = None in case.labels
             if number is None or number in case.labels or (is_default and not is_listed):
-                way = self._way(case.body, condition, is_default=is_default)
+                way = self._way(case.body, condition, _in_case(stmt, case), is_default=is_default)
             else:
                 way = self._beside(case.body, condition, stmt.selector)
             way = replace(way, changes={**self.memory.changes_since(start), **way.changes})
@@ -665,8 +705,24 @@ class ControlFlow(Evaluator):
             if chosen and index >= chosen[0] and flow is Flow.NEXT:
                 flow = self.execute(case.body)
             else:
-                self._speculate(case.body, stmt.selector)
+                self._speculate(case.body, stmt.selector, _in_case(stmt, case))
         return flow
+
+
+def _in_case(stmt: ir.Switch, case: ir.Case) -> _Supposed | None:
+    """With what a case is taken."""
+    variable, label = ir.read_variable(stmt.selector), case.labels[0]
+    return None if variable is None or label is None else _Supposed(variable, label)
+
+
+def _where_it_holds(condition: ir.Expr) -> _Supposed | None:
+    """With what a condition holds that compares a variable with a number."""
+    if not isinstance(condition, ir.Binary) or condition.op is not ir.BinaryOp.EQ:
+        return None
+    sides = condition.left, condition.right
+    variable = next(filter(None, map(ir.read_variable, sides)), None)
+    number = next((one.value for one in map(ir.strip_casts, sides) if isinstance(one, ir.Constant)), None)
+    return _Supposed(variable, number) if variable is not None and isinstance(number, int) else None
 
 
 def uncounted(where: str, why: Unknown) -> Unknown:

@@ -184,6 +184,7 @@ class Interpreter(HostLoops):
         arguments = tuple(self.evaluate(argument) for argument in node.arguments)
         assumed = tuple(self._assumed_argc((grid, block, shared), is_of_geometry=True))
         assumed = assumed or tuple(self._assumed_argc(arguments, is_of_geometry=False))
+        assumed += tuple(self._assumed_on_the_way(node))
         grid, block, shared = map(self._with_argc, (grid, block, shared))
         arguments = tuple(map(self._with_argc, arguments))
         held = "" if node.function is None else self.evaluate(node.function)
@@ -217,6 +218,13 @@ class Interpreter(HostLoops):
             )
 
         self._forget_written(node, names, arguments)
+
+    def _assumed_on_the_way(self, node: ir.LaunchCall) -> Iterator[AssumedVariable]:
+        """What grid and block are computed from that was supposed, so that the launch is come to."""
+        for one in self.supposed:
+            if self._dependence.geometry_depends_on(node, frozenset({one.variable})):
+                reason = f"another than {one.value} with the values read"
+                yield AssumedVariable(one.variable.name, one.value, reason)
 
     def _with_argc(self, value: Value) -> Value:
         """A value with what follows from argc in the run at hand."""
