@@ -139,6 +139,23 @@ def test_members_of_an_aligned_record_are_accessed_together(
     assert made == pytest.approx(loads + stores)  # and request their sectors once
 
 
+@pytest.mark.parametrize(
+    "walk",
+    [
+        "const T* q = p + i; for (int k = 0; k < n; k++, q += n) s += q->x * q->y;",
+        "for (const T* q = p; q < p + n; q++) s += q->x * q->y;",
+        "const T* q = p; for (int k = 0; k < n; k++) { T v = *q++; s += v.x * v.y; }",
+        "for (int k = 0; k < n; k++) s += p[k].x * p[k].y;",
+    ],
+)
+@pytest.mark.parametrize(("type_", "loads"), [("float2", 1), ("float4", 1), ("Pair", 2)])
+def test_a_pointer_to_records_that_walks_stays_aligned(walk: str, type_: str, loads: int):
+    kernel, profile = launched(f"""struct Pair {{ float x, y; }}; typedef {type_} T;
+    __global__ void k(const T* p, float* o, int n) {{ int i = threadIdx.x; float s = 0; {walk} o[i] = s; }}
+    int main() {{ k<<<1, 32>>>(0, 0, 64); }}""")
+    assert lower_instructions(kernel, profile).number(K.LDG) == pytest.approx(64 * loads)
+
+
 def test_one_move_of_an_element_size_serves_all_addresses_of_a_round():
     straight = mix_of("a[threadIdx.x] = b[threadIdx.x + n];").number(K.MOV)
     one = mix_of("a[threadIdx.x] = x;").number(K.MOV)
