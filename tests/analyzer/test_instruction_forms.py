@@ -51,6 +51,53 @@ def test_the_way_is_divided_by_the_stride_once_before_the_loop():
     assert (rolled.number(K.MUFU), rolled.number(K.CONVERSION)) == (0, 0)
 
 
+LIMITED = "int i = threadIdx.x + 4000; float s = 0; {loop} a[i] = s;"
+ONE_LIMIT = "int e = min(n, i); for (int j = 0; j < e; j++) s += b[j];"
+
+
+@pytest.mark.parametrize(
+    ("loop", "is_one"),
+    [
+        ("for (int j = 0; j < min(n, i); j++) s += b[j];", True),
+        ("for (int j = 0; j < n && j < i; j++) s += b[j];", True),
+        ("for (int j = 0; j < n; j++) { if (j >= i) break; s += b[j]; }", True),
+        ("for (int j = 0; j < n; j++) { if (j < i) s += b[j]; else break; }", True),
+        ("for (int j = 0; j < n; j++) { s += b[j]; if (j == i) break; }", True),
+        ("int j = 0; while (j < n) { if (j > i) break; s += b[j++]; }", True),
+        ("int j = 0; do { s += b[j]; j++; if (j > i) break; } while (j < n);", True),
+        ("for (int j = 0; j < n; j++) { if (j > i) break; if (j > i * 2) break; s += b[j]; }", True),
+        ("for (int j = 0; j < n; j++) { if (j - i >= 0) break; s += b[j]; }", True),
+        # what is unsigned may wrap, what steps further may step over the end
+        ("for (unsigned j = 0; j < (unsigned)n && j < (unsigned)i; j++) s += b[j];", False),
+        ("for (int j = 0; j < n && j < i; j += 2) s += b[j];", False),
+        ("for (int j = 0; j < n; j += 2) { if (j > i) break; s += b[j]; }", False),
+        ("for (int j = 0, k = 0; j < n; j++, k++) { if (k > i) break; s += b[j]; }", False),
+        ("int j = 0; while (j < n) { s += b[j]; j++; if (j > i) break; }", False),
+        ("for (int j = 0; j < n; j++) { if (j > i || j > 9000) break; s += b[j]; }", False),
+        ("for (int j = 0; j < n; j++) { if (b[j] > x) continue; s += b[j]; if (j == i) break; }", False),
+        ("for (int j = 0; j < 16; j++) { if (j > n) break; s += b[j]; }", False),
+    ],
+)
+def test_limits_of_a_counter_are_one_where_they_meet(loop: str, is_one: bool):
+    """The tests and branches of an iteration: nvcc 13 has one for sixteen iterations, or two for each."""
+    mix, one = (
+        mix_of(LIMITED.format(loop=text), "<<<1, 32>>>(0, 0, 0, 4096, 1.0f)") for text in (loop, ONE_LIMIT)
+    )
+    tests, tests_of_one = (each.number(K.ISETP) + each.number(K.BRANCH) for each in (mix, one))
+    loads = mix.number(K.LDG)
+    assert tests == pytest.approx(tests_of_one, rel=0.03) if is_one else tests > 2.5 * loads
+    assert not is_one or mix.total == pytest.approx(one.total, rel=0.05)
+
+
+@pytest.mark.parametrize("test", ["j < n && j < i", "j < n && b[j] > x"])
+def test_each_copy_tests_what_is_no_limit(test: str):
+    loop = f"\n#pragma unroll 4\nfor (int j = 0; {test}; j += 2) s += b[j + 7];"
+    mix = mix_of(LIMITED.format(loop=loop), "<<<1, 32>>>(0, 0, 0, 4096, 1.0f)")
+    iterations = mix.number(K.FADD)
+    assert mix.number(K.BRANCH) == pytest.approx(iterations, rel=0.01)
+    assert mix.number(K.ISETP) + mix.number(K.FSETP) == pytest.approx(2 * iterations, rel=0.01)
+
+
 @pytest.mark.parametrize(("operations", "copies"), [(40, 4), (80, 2), (120, 1)])
 def test_longer_bodies_have_fewer_copies(operations: int, copies: int):
     steps = "".join(f"s = s * x + {number}.f;" for number in range(operations // 2))

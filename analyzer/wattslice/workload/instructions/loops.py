@@ -60,7 +60,7 @@ from wattslice.ir.loops import Bound, Induction, LoopShape, last_updates, shape_
 from wattslice.ir.operation_counts import own_operations
 from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
-from wattslice.workload.instructions.constants import with_constants
+from wattslice.workload.instructions.constants import is_counted, with_constants
 from wattslice.workload.instructions.expressions import Expressions, Step, Steps
 from wattslice.workload.instructions.kinds import Cost, InstructionKind
 from wattslice.workload.instructions.operators import is_power
@@ -271,7 +271,7 @@ class Loops(Expressions):
             constant,
             strides,
             trips,
-            exits is not None,
+            exits is not None or (unroll > 1.0 and not constant and not counters),
             rounds=rounds,
             scales_counter=scales_counter,
             wraps=not all(map(_may_not_wrap, counters.values())),
@@ -520,10 +520,13 @@ class Loops(Expressions):
         if level.is_unrolled:  # what it updates counts on, what it decides is known
             return None
         rounds = 1.0 if level.copies_leave else 1.0 / level.unroll
+        counters = _counters(stmt, self.facts.loops[stmt])
+        further = {e.right_region for e in walk_expressions(stmt.condition) if isinstance(e, Logical)}
         for value in self.created[before:]:
             if value.place.region == stmt.test_region:
                 value.place = replace(value.place, scale=rounds)
-        counters = _counters(stmt, self.facts.loops[stmt])
+            elif value.place.region in further:  # at the entry, where one limit comes of all
+                value.place = replace(value.place, scale=0.0 if counters else rounds)
         is_divided = level.unroll > 1 and not level.has_constant_trips and not level.copies_leave
         # what is left to do is counted apart from a counter that anything else needs
         counts_down = (
@@ -542,6 +545,7 @@ class Loops(Expressions):
         if is_divided:
             more = ((InstructionKind.IADD, 5.0), (InstructionKind.LOP, 1.0), (InstructionKind.MOV, 3.0))
             guard = ((InstructionKind.ISETP, 4.0), (InstructionKind.BRANCH, 3.0), *more)
+        guard += ((InstructionKind.ISETP, float(len(further))),) * bool(further and counters)
         self.decide(self.guard, level.entry_region, guard, () if level.rounds is None else (level.rounds,))
         return None
 
@@ -591,9 +595,9 @@ def _steps(loop: Loop, facts: CodeFacts) -> _Steps:
 
 
 def _counters(loop: Loop, facts: CodeFacts) -> _Steps:
-    """Those of `_steps` that alone decide how often the loop runs; none where something else does too."""
+    """Those of `_steps` that alone decide how often the loop runs, by one limit; none where more does."""
     shape = _shape(loop, facts)
-    found = () if shape.has_other_conjuncts else shape.bounds
+    found = shape.bounds if is_counted(shape) else ()
     return {bound.induction.variable: bound.induction for bound in found}
 
 
