@@ -395,3 +395,35 @@ def test_copies_of_a_tile_in_registers_are_not_counted_by_their_accesses():
 
 def test_a_minimum_in_an_arm_is_predicated():
     assert mix_of("int t = threadIdx.x; if (c[t] > 3) c[t] = min(c[t] + n, 9);").number(K.BRANCH) == 1
+
+
+@pytest.mark.parametrize(
+    ("trips", "plain", "other"),
+    [
+        ("16", "if ((j & 1) == 0) s += x * j; else s *= x;",
+         "switch (j & 1) { case 0: s += x * j; break; case 1: s *= x; }"),
+        ("n", "if ((j & 1) == 0) s += x * j; else s *= x;",
+         "switch (j & 1) { case 0: s += x * j; break; case 1: s *= x; }"),
+        ("16", "int m = j % 4; if (m == 0) s += x; else if (m == 3) s -= x; else s *= x;",
+         "switch (j % 4) { case 0: s += x; break; case 3: s -= x; break; default: s *= x; }"),
+        ("16", "if (j & 1) s *= x; else s *= s;", "s *= j & 1 ? x : s;"),
+        ("16", "if (j & 1) { if ((j & 2) == 0) s *= x; } else s += x;",
+         "if (j & 1) { if (j & 2) continue; s *= x; } else s += x;"),
+        ("n", "if ((j & 3) != 2) s += x;", "switch (j & 3) { case 2: continue; default: s += x; }"),
+    ],
+)  # fmt: skip
+def test_what_each_copy_knows_of_its_counter_decides_in_any_form(trips: str, plain: str, other: str):
+    loop = "float s = 0; for (int j = 0; j < {trips}; j++) {{ {body} }} a[threadIdx.x] = s;"
+    ifs, others = (mix_of(loop.format(trips=trips, body=body)).total for body in (plain, other))
+    assert others == pytest.approx(ifs, rel=0.2)
+
+
+def test_a_break_of_a_switch_leaves_no_loop():
+    """nvcc 13 makes four copies of a loop over data, each with its tests; a short one is unrolled."""
+    body = "switch (c[j]) { case 0: s += x; break; case 1: s *= x; break; default: s -= x; }"
+    short, long_ = (
+        mix_of(f"float s = 0; for (int j = 0; j < {trips}; j++) {{ {body} }} a[threadIdx.x] = s;")
+        for trips in ("8", "n")
+    )
+    assert short.number(K.BRANCH) == 8 * 2 + 1
+    assert long_.number(K.BRANCH) < 100 * 2.4

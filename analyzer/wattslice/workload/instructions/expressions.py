@@ -272,7 +272,9 @@ class Expressions(Memory):
         if mask is not None:
             return self.logic(BinaryOp.AND, (mask, then), expr.type, region)
         cost = self.selection(expr.type)
-        if is_word and is_minimum(condition) and set(condition.inputs) == {then, otherwise}:
+        if condition.shape is Shape.CONSTANT:
+            cost = ()  # decided in each copy of an unrolled loop
+        elif is_word and is_minimum(condition) and set(condition.inputs) == {then, otherwise}:
             cost = ()  # IMNMX, the comparison
         elif Shape.CONSTANT not in (then.shape, otherwise.shape) and any(
             arm.shape in _COMPUTED and not is_there(arm, began) for arm in (then, otherwise)

@@ -120,7 +120,7 @@ def loop_trips(kernel: Kernel, profile: ExecutionProfile) -> TripCounts:
     for loop in facts.loops:
         trips = known.get(loop.region)
         if trips is None and (entries := profile.thread_counts[loop.region]):
-            if Trait.EXIT in facts.blocks[loop.body].has and loop.unroll in (None, 1):
+            if facts.blocks[loop.body].may_leave and loop.unroll in (None, 1):
                 continue
             most = max(FURTHER_UNROLL, loop.unroll or 0)
             trips = min(most, float(f"{profile.thread_counts[loop.body.region] / entries:.9g}"))
@@ -215,7 +215,7 @@ class Loops(Expressions):
         trips = self.trips.get(stmt.region)
         constant = self.has_constant_trips(stmt, steps)
         counters = _counters(stmt, self.facts.loops[stmt])
-        simple = Trait.EXIT not in body.has
+        simple = not body.may_leave
         own = frozenset(steps)
         copies = self.copies_of(body, own, own)
         is_innermost = copies is not None and not copies.follows_counter
@@ -310,7 +310,7 @@ class Loops(Expressions):
             body = self.facts.blocks[loop.body]
             steps = _counters(loop, self.facts.loops[loop])
             trips = self.trips.get(loop.region)
-            if trips is None or not steps or Trait.EXIT in body.has or loop.unroll == 1:
+            if trips is None or not steps or body.may_leave or loop.unroll == 1:
                 return None
             counted, itself = counters | frozenset(steps), frozenset(steps)
             inside, alone = self.copies_of(body, counted, own), self.copies_of(body, counted, itself)
@@ -654,7 +654,7 @@ def _keeps_powers(step: Induction) -> bool:
 def _unrolls(body: CodeFacts, steps: _Steps) -> bool:
     """Counted by constant steps, and with no more than short arms inside."""
     counted = bool(steps) and all(_is_constant(step) and step.op in _SUMS for step in steps.values())
-    return counted and body.has.isdisjoint((Trait.SWITCH, Trait.LONG_ARM))
+    return counted and Trait.LONG_ARM not in body.has
 
 
 PREDICATED_SIZE = 12
@@ -677,9 +677,10 @@ class Trait(Enum):
     LOADS = auto()
     INTRINSIC = auto()
     NESTED = auto()  # loops and switches
-    SWITCH = auto()
     LONG_ARM = auto()
-    EXIT = auto()  # break, continue
+    EXIT = auto()  # of a loop inside
+    BREAK = auto()  # of this loop or switch
+    CONTINUE = auto()
     RETURN = auto()
     OWN_ARRAY = auto()  # of the thread, which unrolling may put into registers
     UNSIGNED_INDEX = auto()
@@ -699,6 +700,7 @@ class CodeFacts(Struct, eq=False):
     parent: CodeFacts | None = None
     is_first_arm: bool = False
     is_loop: bool = False
+    is_switch: bool = False
     size: float = 0.0
     products: int = 0  # multiplications: sums take them along
     has: set[Trait] = field(default_factory=set[Trait])
@@ -723,6 +725,11 @@ class CodeFacts(Struct, eq=False):
         is_small = self.is_short and self.size <= SELECTED_SIZE
         return is_small and not self.stores and Trait.LOADS not in self.has
 
+    @property
+    def may_leave(self) -> bool:
+        """Whether something in the body of a loop may end it, or a loop inside."""
+        return not self.has.isdisjoint((Trait.EXIT, Trait.BREAK))
+
     def size_in(self, counters: frozenset[Variable]) -> float:
         """Source operations, and the elements of own arrays that a loop over `counters` chooses: those that
         only loops inside choose are registers once these are unrolled.
@@ -733,7 +740,9 @@ class CodeFacts(Struct, eq=False):
         """Add what a nested stretch does."""
         self.size += inner.size
         self.products += inner.products
-        self.has |= inner.has
+        self.has |= inner.has - {Trait.BREAK} if inner.is_loop or inner.is_switch else inner.has
+        if inner.is_loop and Trait.BREAK in inner.has:
+            self.has.add(Trait.EXIT)
         if inner.is_first_arm and not inner.is_short:
             self.has.add(Trait.LONG_ARM)
         self.elements += inner.elements
@@ -746,7 +755,9 @@ class CodeFacts(Struct, eq=False):
         self.plain_in_index |= inner.plain_in_index
 
 
-_NEVER_PREDICATED = frozenset((Trait.NESTED, Trait.EXIT, Trait.RETURN, Trait.INTRINSIC))
+_NEVER_PREDICATED = frozenset(
+    (Trait.NESTED, Trait.EXIT, Trait.BREAK, Trait.CONTINUE, Trait.RETURN, Trait.INTRINSIC)
+)
 
 
 class KernelFacts(Struct):
@@ -778,6 +789,10 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
             around = facts.loops[stmt] = CodeFacts(here, is_loop=True)
             inside.append(around)
             nested(stmt.body, around)
+        elif isinstance(stmt, Switch):
+            here.has.add(Trait.NESTED)
+            inside.append(own := CodeFacts(here, is_switch=True))
+            work.extend((inner, own) for inner in nested_statements(stmt))
         elif isinstance(stmt, If):
             nested(stmt.then, here, is_first_arm=True)
             if stmt.otherwise is not None:
@@ -797,10 +812,10 @@ def _note_statement(stmt: Stmt, facts: CodeFacts) -> None:
     if isinstance(stmt, Declare):
         if stmt.value is not None:
             facts.written[stmt.variable] = None
-    elif isinstance(stmt, Switch):
-        facts.has |= {Trait.NESTED, Trait.SWITCH}
-    elif isinstance(stmt, Break | Continue):
-        facts.has.add(Trait.EXIT)
+    elif isinstance(stmt, Break):
+        facts.has.add(Trait.BREAK if stmt.levels == 1 else Trait.EXIT)
+    elif isinstance(stmt, Continue):
+        facts.has.add(Trait.CONTINUE)
     elif isinstance(stmt, Return):
         facts.has.add(Trait.RETURN)
 

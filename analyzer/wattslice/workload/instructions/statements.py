@@ -280,14 +280,16 @@ class Lowering(Loops):
         """Lower a switch to a chain of tests."""
         selector = yield self.expression(stmt.selector, stmt.region)
         tests = float(max(1, len(stmt.cases) - 1))
-        cost = ((InstructionKind.ISETP, tests), (InstructionKind.BRANCH, tests))
+        is_decided = selector.shape is Shape.CONSTANT  # in each copy of an unrolled loop
+        cost = () if is_decided else ((InstructionKind.ISETP, tests), (InstructionKind.BRANCH, tests))
         self.decide(guard := self.scope(), stmt.region, cost, (selector,))
         self.breakable.append(guard)
         self.await_leavers(guard)
         if not any(None in case.labels for case in stmt.cases):
             self.snapshot(guard)  # no way is taken
-        self.cut()
-        yield self.arms(tuple(case.body for case in stmt.cases), stmt.region, guard, cuts=True)
+        if cost:
+            self.cut()
+        yield self.arms(tuple(case.body for case in stmt.cases), stmt.region, guard, cuts=bool(cost))
         self.breakable.pop()
         self.leavers_met(guard, stmt.region, guard)
         return None
