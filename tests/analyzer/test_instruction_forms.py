@@ -89,6 +89,18 @@ def test_limits_of_a_counter_are_one_where_they_meet(loop: str, is_one: bool):
     assert not is_one or mix.total == pytest.approx(one.total, rel=0.05)
 
 
+def test_a_break_that_constants_decide_is_the_end_of_the_loop():
+    loop = "float s = 0; for (int j = 0; j < 8; j++) {{ {body} }} a[threadIdx.x] = s;"
+    mix = mix_of(loop.format(body="if (j == 5) break; s += b[j];"))
+    assert mix.per_thread == mix_of(loop.replace("8", "5").format(body="s += b[j];")).per_thread
+
+
+def test_a_break_in_steps_is_one_branch_with_the_test():
+    forms = ("j < n && j <= i; j += 2) {", "j < n; j += 2) { if (j > i) break;")
+    few, many = (mix_of(LIMITED.format(loop=f"for (int j = 0; {form} s += b[j]; }}")) for form in forms)
+    assert many.total == pytest.approx(few.total, rel=0.02)
+
+
 @pytest.mark.parametrize("test", ["j < n && j < i", "j < n && b[j] > x"])
 def test_each_copy_tests_what_is_no_limit(test: str):
     loop = f"\n#pragma unroll 4\nfor (int j = 0; {test}; j += 2) s += b[j + 7];"

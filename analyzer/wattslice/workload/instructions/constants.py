@@ -67,7 +67,7 @@ def _without_jumps(_: Any, new: Any) -> Any:  # noqa: ANN401 - any node
 
 
 def _with_test(loop: ir.Loop) -> ir.Loop:
-    """A loop with the `break` that stands next to its test in the test, where one limit comes of both.
+    """A loop with the `break` that stands next to its test in the test, where both ask for counters alone.
 
     At the end of a `for` the counter steps in between, which the limit takes in; a step at the end of the
     body of a `while` it does not (SASS of nvcc 13).
@@ -86,7 +86,7 @@ def _with_test(loop: ir.Loop) -> ir.Loop:
             continue
         both = ir.Logical(ir.LogicalOp.AND, loop.condition, stay, stmt.region, ir.BOOL, stmt.span)
         tested = replace(loop, condition=both, body=ir.Block(rest, rest[0].region, rest[0].span))
-        if is_counted(shape_of(tested)):
+        if not shape_of(tested).has_other_conjuncts:
             return tested
     return loop
 
