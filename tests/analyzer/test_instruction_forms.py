@@ -7,6 +7,7 @@ from wattslice.ir.accesses import is_written_alike
 from wattslice.ir.walking import evaluations
 from wattslice.workload.instructions import InstructionMix, lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind as K
+from wattslice.workload.instructions.statements import written_instructions
 
 from .source_text import kernel_of, launched
 from .test_instructions import mix_of
@@ -439,3 +440,29 @@ def test_a_break_of_a_switch_leaves_no_loop():
     )
     assert short.number(K.BRANCH) == 8 * 2 + 1
     assert long_.number(K.BRANCH) < 100 * 2.4
+
+
+@pytest.mark.parametrize(
+    ("body", "loads", "issued"),
+    [
+        ("if (j % 4 == 0) s += b[i] * j;", 1, 1),
+        ("switch (j % 4) { case 0: s += b[i] * j; break; default: s *= x; }", 1, 1),
+        ("s += j % 4 == 0 ? b[i] * j : x;", 1, 1),
+        ("if (j % 4 == 0) { if (j % 8) s += b[i] * j; }", 1, 1),
+        ("if (j == 99) s += b[i] * j; else s += x;", 0, 0),  # in none
+        ("if (j % 4 == 0) s += b[i + j];", 4, 4),
+        ("if (j % 4 == 0) { s += b[i]; a[i + j] = s; }", 4, 4),  # may be what is stored
+        ("if (j % 4 == 0) s += x; if (i >= j) s += b[i] * j;", 12.25, 16),  # each thread decides in each copy
+    ],
+)
+def test_what_copies_that_run_an_arm_load_again_is_loaded_once(body: str, loads: float, issued: float):
+    kernel, profile = launched(
+        f"""__global__ void k(float* a, float* b, float x) {{ int i = threadIdx.x; float s = 0;
+        for (int j = 0; j < 16; j++) {{ {body} }} a[i] = s; }} int main() {{ k<<<1, 32>>>(0, 0, -1.f); }}"""
+    )
+    mix = lower_instructions(kernel, profile)
+    assert mix.number(K.LDG) == pytest.approx(loads)
+    assert sum(one.per_warp for one in mix.requests if not one.is_store) == pytest.approx(issued)
+    written = list(written_instructions(kernel, profile))
+    assert sum(one.per_thread for one in written) == pytest.approx(mix.total)
+    assert all(one.region < kernel.region_count for one in written)
