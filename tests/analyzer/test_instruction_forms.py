@@ -7,6 +7,7 @@ from wattslice.ir.accesses import is_written_alike
 from wattslice.ir.walking import evaluations
 from wattslice.workload.instructions import InstructionMix, lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind as K
+from wattslice.workload.instructions.statements import written_instructions
 
 from .source_text import kernel_of, launched
 from .test_instructions import mix_of
@@ -49,6 +50,65 @@ def test_the_way_is_divided_by_the_stride_once_before_the_loop():
     assert (unrolled.number(K.MUFU), unrolled.number(K.CONVERSION)) == (1, 2)
     rolled = mix_of("for (unsigned i = threadIdx.x; i < 4096; i += blockDim.x) a[i] = b[i] * x;")
     assert (rolled.number(K.MUFU), rolled.number(K.CONVERSION)) == (0, 0)
+
+
+LIMITED = "int i = threadIdx.x + 4000; float s = 0; {loop} a[i] = s;"
+ONE_LIMIT = "int e = min(n, i); for (int j = 0; j < e; j++) s += b[j];"
+
+
+@pytest.mark.parametrize(
+    ("loop", "is_one"),
+    [
+        ("for (int j = 0; j < min(n, i); j++) s += b[j];", True),
+        ("for (int j = 0; j < n && j < i; j++) s += b[j];", True),
+        ("for (int j = 0; j < n; j++) { if (j >= i) break; s += b[j]; }", True),
+        ("for (int j = 0; j < n; j++) { if (j < i) s += b[j]; else break; }", True),
+        ("for (int j = 0; j < n; j++) { s += b[j]; if (j == i) break; }", True),
+        ("int j = 0; while (j < n) { if (j > i) break; s += b[j++]; }", True),
+        ("int j = 0; do { s += b[j]; j++; if (j > i) break; } while (j < n);", True),
+        ("for (int j = 0; j < n; j++) { if (j > i) break; if (j > i * 2) break; s += b[j]; }", True),
+        ("for (int j = 0; j < n; j++) { if (j - i >= 0) break; s += b[j]; }", True),
+        # what is unsigned may wrap, what steps further may step over the end
+        ("for (unsigned j = 0; j < (unsigned)n && j < (unsigned)i; j++) s += b[j];", False),
+        ("for (int j = 0; j < n && j < i; j += 2) s += b[j];", False),
+        ("for (int j = 0; j < n; j += 2) { if (j > i) break; s += b[j]; }", False),
+        ("for (int j = 0, k = 0; j < n; j++, k++) { if (k > i) break; s += b[j]; }", False),
+        ("int j = 0; while (j < n) { s += b[j]; j++; if (j > i) break; }", False),
+        ("for (int j = 0; j < n; j++) { if (j > i || j > 9000) break; s += b[j]; }", False),
+        ("for (int j = 0; j < n; j++) { if (b[j] > x) continue; s += b[j]; if (j == i) break; }", False),
+        ("for (int j = 0; j < 16; j++) { if (j > n) break; s += b[j]; }", False),
+    ],
+)
+def test_limits_of_a_counter_are_one_where_they_meet(loop: str, is_one: bool):
+    """The tests and branches of an iteration: nvcc 13 has one for sixteen iterations, or two for each."""
+    mix, one = (
+        mix_of(LIMITED.format(loop=text), "<<<1, 32>>>(0, 0, 0, 4096, 1.0f)") for text in (loop, ONE_LIMIT)
+    )
+    tests, tests_of_one = (each.number(K.ISETP) + each.number(K.BRANCH) for each in (mix, one))
+    loads = mix.number(K.LDG)
+    assert tests == pytest.approx(tests_of_one, rel=0.03) if is_one else tests > 2.5 * loads
+    assert not is_one or mix.total == pytest.approx(one.total, rel=0.05)
+
+
+def test_a_break_that_constants_decide_is_the_end_of_the_loop():
+    loop = "float s = 0; for (int j = 0; j < 8; j++) {{ {body} }} a[threadIdx.x] = s;"
+    mix = mix_of(loop.format(body="if (j == 5) break; s += b[j];"))
+    assert mix.per_thread == mix_of(loop.replace("8", "5").format(body="s += b[j];")).per_thread
+
+
+def test_a_break_in_steps_is_one_branch_with_the_test():
+    forms = ("j < n && j <= i; j += 2) {", "j < n; j += 2) { if (j > i) break;")
+    few, many = (mix_of(LIMITED.format(loop=f"for (int j = 0; {form} s += b[j]; }}")) for form in forms)
+    assert many.total == pytest.approx(few.total, rel=0.02)
+
+
+@pytest.mark.parametrize("test", ["j < n && j < i", "j < n && b[j] > x"])
+def test_each_copy_tests_what_is_no_limit(test: str):
+    loop = f"\n#pragma unroll 4\nfor (int j = 0; {test}; j += 2) s += b[j + 7];"
+    mix = mix_of(LIMITED.format(loop=loop), "<<<1, 32>>>(0, 0, 0, 4096, 1.0f)")
+    iterations = mix.number(K.FADD)
+    assert mix.number(K.BRANCH) == pytest.approx(iterations, rel=0.01)
+    assert mix.number(K.ISETP) + mix.number(K.FSETP) == pytest.approx(2 * iterations, rel=0.01)
 
 
 @pytest.mark.parametrize(("operations", "copies"), [(40, 4), (80, 2), (120, 1)])
@@ -137,6 +197,23 @@ def test_members_of_an_aligned_record_are_accessed_together(
     assert (mix.number(K.LDG), mix.number(K.STG)) == pytest.approx((loads, stores))
     made = sum(one.per_thread for one in mix.requests)
     assert made == pytest.approx(loads + stores)  # and request their sectors once
+
+
+@pytest.mark.parametrize(
+    "walk",
+    [
+        "const T* q = p + i; for (int k = 0; k < n; k++, q += n) s += q->x * q->y;",
+        "for (const T* q = p; q < p + n; q++) s += q->x * q->y;",
+        "const T* q = p; for (int k = 0; k < n; k++) { T v = *q++; s += v.x * v.y; }",
+        "for (int k = 0; k < n; k++) s += p[k].x * p[k].y;",
+    ],
+)
+@pytest.mark.parametrize(("type_", "loads"), [("float2", 1), ("float4", 1), ("Pair", 2)])
+def test_a_pointer_to_records_that_walks_stays_aligned(walk: str, type_: str, loads: int):
+    kernel, profile = launched(f"""struct Pair {{ float x, y; }}; typedef {type_} T;
+    __global__ void k(const T* p, float* o, int n) {{ int i = threadIdx.x; float s = 0; {walk} o[i] = s; }}
+    int main() {{ k<<<1, 32>>>(0, 0, 64); }}""")
+    assert lower_instructions(kernel, profile).number(K.LDG) == pytest.approx(64 * loads)
 
 
 def test_one_move_of_an_element_size_serves_all_addresses_of_a_round():
@@ -331,3 +408,61 @@ def test_copies_of_a_tile_in_registers_are_not_counted_by_their_accesses():
 
 def test_a_minimum_in_an_arm_is_predicated():
     assert mix_of("int t = threadIdx.x; if (c[t] > 3) c[t] = min(c[t] + n, 9);").number(K.BRANCH) == 1
+
+
+@pytest.mark.parametrize(
+    ("trips", "plain", "other"),
+    [
+        ("16", "if ((j & 1) == 0) s += x * j; else s *= x;",
+         "switch (j & 1) { case 0: s += x * j; break; case 1: s *= x; }"),
+        ("n", "if ((j & 1) == 0) s += x * j; else s *= x;",
+         "switch (j & 1) { case 0: s += x * j; break; case 1: s *= x; }"),
+        ("16", "int m = j % 4; if (m == 0) s += x; else if (m == 3) s -= x; else s *= x;",
+         "switch (j % 4) { case 0: s += x; break; case 3: s -= x; break; default: s *= x; }"),
+        ("16", "if (j & 1) s *= x; else s *= s;", "s *= j & 1 ? x : s;"),
+        ("16", "if (j & 1) { if ((j & 2) == 0) s *= x; } else s += x;",
+         "if (j & 1) { if (j & 2) continue; s *= x; } else s += x;"),
+        ("n", "if ((j & 3) != 2) s += x;", "switch (j & 3) { case 2: continue; default: s += x; }"),
+    ],
+)  # fmt: skip
+def test_what_each_copy_knows_of_its_counter_decides_in_any_form(trips: str, plain: str, other: str):
+    loop = "float s = 0; for (int j = 0; j < {trips}; j++) {{ {body} }} a[threadIdx.x] = s;"
+    ifs, others = (mix_of(loop.format(trips=trips, body=body)).total for body in (plain, other))
+    assert others == pytest.approx(ifs, rel=0.2)
+
+
+def test_a_break_of_a_switch_leaves_no_loop():
+    """nvcc 13 makes four copies of a loop over data, each with its tests; a short one is unrolled."""
+    body = "switch (c[j]) { case 0: s += x; break; case 1: s *= x; break; default: s -= x; }"
+    short, long_ = (
+        mix_of(f"float s = 0; for (int j = 0; j < {trips}; j++) {{ {body} }} a[threadIdx.x] = s;")
+        for trips in ("8", "n")
+    )
+    assert short.number(K.BRANCH) == 8 * 2 + 1
+    assert long_.number(K.BRANCH) < 100 * 2.4
+
+
+@pytest.mark.parametrize(
+    ("body", "loads", "issued"),
+    [
+        ("if (j % 4 == 0) s += b[i] * j;", 1, 1),
+        ("switch (j % 4) { case 0: s += b[i] * j; break; default: s *= x; }", 1, 1),
+        ("s += j % 4 == 0 ? b[i] * j : x;", 1, 1),
+        ("if (j % 4 == 0) { if (j % 8) s += b[i] * j; }", 1, 1),
+        ("if (j == 99) s += b[i] * j; else s += x;", 0, 0),  # in none
+        ("if (j % 4 == 0) s += b[i + j];", 4, 4),
+        ("if (j % 4 == 0) { s += b[i]; a[i + j] = s; }", 4, 4),  # may be what is stored
+        ("if (j % 4 == 0) s += x; if (i >= j) s += b[i] * j;", 12.25, 16),  # each thread decides in each copy
+    ],
+)
+def test_what_copies_that_run_an_arm_load_again_is_loaded_once(body: str, loads: float, issued: float):
+    kernel, profile = launched(
+        f"""__global__ void k(float* a, float* b, float x) {{ int i = threadIdx.x; float s = 0;
+        for (int j = 0; j < 16; j++) {{ {body} }} a[i] = s; }} int main() {{ k<<<1, 32>>>(0, 0, -1.f); }}"""
+    )
+    mix = lower_instructions(kernel, profile)
+    assert mix.number(K.LDG) == pytest.approx(loads)
+    assert sum(one.per_warp for one in mix.requests if not one.is_store) == pytest.approx(issued)
+    written = list(written_instructions(kernel, profile))
+    assert sum(one.per_thread for one in written) == pytest.approx(mix.total)
+    assert all(one.region < kernel.region_count for one in written)

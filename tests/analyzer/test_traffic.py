@@ -165,6 +165,26 @@ def test_shifted_accesses_of_one_object_share_its_bytes(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "loop",
+    [
+        "for (int j = 0; j < n; j++) { if (j > i) break; sum += x[j]; }",
+        "for (int j = 0; j < n; j++) { sum += x[j]; if (j >= i) break; }",
+        "for (int j = 0; j < n; j++) { float a = x[j]; if (j > i) break; sum += a; }",
+    ],
+)
+def test_lanes_that_leave_a_loop_one_after_the_other_load_together_until_then(tmp_path, loop):
+    source = (
+        "__global__ void k(const float *x, float *y, int n) { int i = %s; float sum = 0; %s y[i] = sum; }"
+    )
+    i = "blockIdx.x * blockDim.x + threadIdx.x"
+    whole = "for (int j = 0; j < min(n, i + 1); j++) sum += x[j];"
+    moved, as_one = (
+        moved_by(*counted(tmp_path, source % (i, one), "k=16:256", "n=4096")) for one in (loop, whole)
+    )
+    assert moved.l1_bytes == pytest.approx(as_one.l1_bytes, rel=0.01)
+
+
+@pytest.mark.parametrize(
     ("step", "l2_bytes"),
     [
         ("8 * threadIdx.x + j", 16 * 32),  # eight loads of a lane in one sector

@@ -575,10 +575,12 @@ class Loops(ExpressionEvaluator):
         if isinstance(leaving, int):  # the iteration that leaves is one by itself
             whole = self._whole_strata(np.minimum(trips, leaving), min(longest, leaving), shape)
             return whole + [_Stratum(leaving, leaving, leaving + 1)] * (longest > leaving)
-        half = (leaving + 1) // 2
-        return [  # each lane runs its own
-            _Stratum(0, 0, half),
-            _Stratum(np.maximum(leaving - 1, 0), half, leaving),
+        last = np.maximum(leaving - 1, 0)
+        of_warp = np.repeat(last.reshape(-1, WARP_SIZE).min(axis=1), WARP_SIZE)
+        return [  # lanes of a warp are in one iteration as long as all run, then each in its own last
+            _Stratum(0, 0, leaving // 2),
+            _Stratum(of_warp, leaving // 2, last),
+            _Stratum(last, last, leaving),
             _Stratum(leaving, leaving, leaving + 1),
         ]
 

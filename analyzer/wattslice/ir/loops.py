@@ -173,9 +173,9 @@ def canonical(loop: ir.Loop) -> ir.Loop:
     statements = loop.body.statements
     if not is_endless(loop) or not statements:
         return loop
-    if (test := _break_test(statements[0])) is not None:
+    if (test := break_test(statements[0])) is not None:
         kind, rest = ir.LoopKind.FOR if loop.kind is ir.LoopKind.FOR else ir.LoopKind.WHILE, statements[1:]
-    elif loop.step is None and (test := _break_test(statements[-1])) is not None:
+    elif loop.step is None and (test := break_test(statements[-1])) is not None:
         kind, rest = ir.LoopKind.DO, statements[:-1]
         if any(map(_continues, rest)):
             return loop
@@ -186,7 +186,7 @@ def canonical(loop: ir.Loop) -> ir.Loop:
     return turned if shape.bounds and not shape.has_other_conjuncts else loop
 
 
-def _break_test(stmt: ir.Stmt) -> ir.Expr | None:
+def break_test(stmt: ir.Stmt) -> ir.Expr | None:
     """What must hold for `if (...) break;` not to leave; None for any other statement."""
     if not isinstance(stmt, ir.If) or stmt.otherwise is not None or len(stmt.then.statements) != 1:
         return None

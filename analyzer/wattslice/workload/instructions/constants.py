@@ -1,4 +1,5 @@
-"""Local variables that are constants: what the compiler puts in their place."""
+"""What compilers make of a kernel before they choose instructions: constants in place of local variables that
+are, and of jumps in loops what they come to."""
 
 from __future__ import annotations
 
@@ -8,14 +9,19 @@ from typing import Any
 from msgspec.structs import replace
 
 from wattslice import ir
+from wattslice.ir.loops import Bound, LoopShape, break_test, shape_of
 from wattslice.ir.rewriting import rewritten
+
+MOST_TESTED = 16
+"""A constant bound of no more iterations stays a test beside another one (nvcc 13: 16, not 64)."""
 
 
 @lru_cache(maxsize=32)
 def with_constants(kernel: ir.Kernel) -> ir.Kernel:
     """`kernel` with the constant in place of each variable that is declared with it and never changes.
 
-    `if (c) continue;` becomes a branch around what is left of the body, as compilers see it.
+    `if (c) continue;` becomes a branch around what is left of the body, and `if (j > i) break;` beside the
+    test of a loop part of that, as compilers see it.
     """
     given = ir.values_given(kernel.body)
     begun = {s.variable for s in ir.walk_statements(kernel.body) if isinstance(s, ir.Declare) and s.value}
@@ -43,18 +49,76 @@ def with_constants(kernel: ir.Kernel) -> ir.Kernel:
     changed = rewritten(kernel, constant) if found else kernel
     if changed is not kernel:
         return with_constants(changed)
-    return kernel if kernel.machine_instructions else rewritten(kernel, _without_continue)
+    return kernel if kernel.machine_instructions else rewritten(kernel, _without_jumps)
 
 
-def _without_continue(_: Any, new: Any) -> Any:  # noqa: ANN401 - any node
+def _without_jumps(_: Any, new: Any) -> Any:  # noqa: ANN401 - any node
     if not isinstance(new, ir.Loop):
         return new
-    statements = _branching(new.body.statements)
+    loop = new
+    while (tested := _with_test(loop)) is not loop:
+        loop = tested
+    statements = _branching(loop.body.statements)
     return (
-        new
-        if statements is new.body.statements
-        else replace(new, body=replace(new.body, statements=statements))
+        loop
+        if statements is loop.body.statements
+        else replace(loop, body=replace(loop.body, statements=statements))
     )
+
+
+def _with_test(loop: ir.Loop) -> ir.Loop:
+    """A loop with the `break` that stands next to its test in the test, where both ask for counters alone.
+
+    At the end of a `for` the counter steps in between, which the limit takes in; a step at the end of the
+    body of a `while` it does not (SASS of nvcc 13).
+    """
+    statements = _with_else_ahead(loop.body.statements)
+    if loop.condition is None or len(statements) < 2:
+        return loop
+    always = {exit_.stmt for exit_ in shape_of(loop).exits}
+    for kind, stmt, rest in (
+        (ir.LoopKind.DO, statements[0], statements[1:]),
+        (ir.LoopKind.WHILE, statements[-1], statements[:-1]),
+    ):
+        is_beside = loop.kind is not kind and (stmt is statements[0] or stmt in always)
+        stay = break_test(stmt) if is_beside else None
+        if stay is None or not isinstance(stmt, ir.If) or isinstance(stmt.condition, ir.Logical):
+            continue
+        both = ir.Logical(ir.LogicalOp.AND, loop.condition, stay, stmt.region, ir.BOOL, stmt.span)
+        tested = replace(loop, condition=both, body=ir.Block(rest, rest[0].region, rest[0].span))
+        if not shape_of(tested).has_other_conjuncts:
+            return tested
+    return loop
+
+
+def is_counted(shape: LoopShape) -> bool:
+    """Whether one limit ends a loop: one bound, or the least of several of a signed counter by ones."""
+    if shape.has_other_conjuncts or not shape.bounds:
+        return False
+    counter, type_ = shape.bounds[0].induction, shape.bounds[0].induction.variable.type
+    return len(shape.bounds) == 1 or (
+        type_.signed
+        and type_.bits >= 32
+        and counter.distance in (1, -1)
+        and not any(map(_is_small, shape.bounds))
+        and all(bound.induction is counter for bound in shape.bounds)
+    )
+
+
+def _is_small(bound: Bound) -> bool:
+    limit = bound.limit.value if isinstance(bound.limit, ir.Constant) else bound.limit
+    return isinstance(limit, int) and 0 < limit <= MOST_TESTED
+
+
+def _with_else_ahead(statements: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
+    """`if (c) ... else break;` at the beginning of a body as `if (!c) break; ...`."""
+    match statements:
+        case (ir.If(otherwise=ir.Block(statements=(ir.Break(),)) as leaving) as stmt, *rest):
+            condition = ir.Unary(ir.UnaryOp.NOT, stmt.condition, ir.BOOL, stmt.condition.span)
+            turned = replace(stmt, condition=condition, then=leaving, otherwise=None)
+            return (turned, *stmt.then.statements, *rest)
+        case _:
+            return statements
 
 
 def _branching(statements: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:

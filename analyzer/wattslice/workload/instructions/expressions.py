@@ -260,10 +260,11 @@ class Expressions(Memory):
         """`c ? a : b`."""
         condition = yield self.expression(expr.condition, region)
         began = Value(Shape.PLAIN, AT_START).birth
-        self.enter_arm()
+        is_decided = condition.shape is Shape.CONSTANT  # in each copy of an unrolled loop
+        self.enter_arm(is_decided=is_decided)
         then = yield self.expression(expr.then, expr.then_region)
         first = self.leave_arm()
-        self.enter_arm()
+        self.enter_arm(is_decided=is_decided)
         otherwise = yield self.expression(expr.otherwise, expr.otherwise_region)
         self.merge([first, self.leave_arm()], region)
         is_word = expr.type.kind is TypeKind.INT and expr.type.bits == 32
@@ -272,7 +273,9 @@ class Expressions(Memory):
         if mask is not None:
             return self.logic(BinaryOp.AND, (mask, then), expr.type, region)
         cost = self.selection(expr.type)
-        if is_word and is_minimum(condition) and set(condition.inputs) == {then, otherwise}:
+        if is_decided:
+            cost = ()
+        elif is_word and is_minimum(condition) and set(condition.inputs) == {then, otherwise}:
             cost = ()  # IMNMX, the comparison
         elif Shape.CONSTANT not in (then.shape, otherwise.shape) and any(
             arm.shape in _COMPUTED and not is_there(arm, began) for arm in (then, otherwise)

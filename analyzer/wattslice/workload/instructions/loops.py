@@ -60,7 +60,7 @@ from wattslice.ir.loops import Bound, Induction, LoopShape, last_updates, shape_
 from wattslice.ir.operation_counts import own_operations
 from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
-from wattslice.workload.instructions.constants import with_constants
+from wattslice.workload.instructions.constants import is_counted, with_constants
 from wattslice.workload.instructions.expressions import Expressions, Step, Steps
 from wattslice.workload.instructions.kinds import Cost, InstructionKind
 from wattslice.workload.instructions.operators import is_power
@@ -120,7 +120,7 @@ def loop_trips(kernel: Kernel, profile: ExecutionProfile) -> TripCounts:
     for loop in facts.loops:
         trips = known.get(loop.region)
         if trips is None and (entries := profile.thread_counts[loop.region]):
-            if Trait.EXIT in facts.blocks[loop.body].has and loop.unroll in (None, 1):
+            if facts.blocks[loop.body].may_leave and loop.unroll in (None, 1):
                 continue
             most = max(FURTHER_UNROLL, loop.unroll or 0)
             trips = min(most, float(f"{profile.thread_counts[loop.body.region] / entries:.9g}"))
@@ -215,7 +215,7 @@ class Loops(Expressions):
         trips = self.trips.get(stmt.region)
         constant = self.has_constant_trips(stmt, steps)
         counters = _counters(stmt, self.facts.loops[stmt])
-        simple = Trait.EXIT not in body.has
+        simple = not body.may_leave
         own = frozenset(steps)
         copies = self.copies_of(body, own, own)
         is_innermost = copies is not None and not copies.follows_counter
@@ -271,7 +271,7 @@ class Loops(Expressions):
             constant,
             strides,
             trips,
-            exits is not None,
+            exits is not None or (unroll > 1.0 and not constant and not counters),
             rounds=rounds,
             scales_counter=scales_counter,
             wraps=not all(map(_may_not_wrap, counters.values())),
@@ -310,7 +310,7 @@ class Loops(Expressions):
             body = self.facts.blocks[loop.body]
             steps = _counters(loop, self.facts.loops[loop])
             trips = self.trips.get(loop.region)
-            if trips is None or not steps or Trait.EXIT in body.has or loop.unroll == 1:
+            if trips is None or not steps or body.may_leave or loop.unroll == 1:
                 return None
             counted, itself = counters | frozenset(steps), frozenset(steps)
             inside, alone = self.copies_of(body, counted, own), self.copies_of(body, counted, itself)
@@ -520,10 +520,13 @@ class Loops(Expressions):
         if level.is_unrolled:  # what it updates counts on, what it decides is known
             return None
         rounds = 1.0 if level.copies_leave else 1.0 / level.unroll
+        counters = _counters(stmt, self.facts.loops[stmt])
+        further = {e.right_region for e in walk_expressions(stmt.condition) if isinstance(e, Logical)}
         for value in self.created[before:]:
             if value.place.region == stmt.test_region:
                 value.place = replace(value.place, scale=rounds)
-        counters = _counters(stmt, self.facts.loops[stmt])
+            elif value.place.region in further:  # at the entry, where one limit comes of all
+                value.place = replace(value.place, scale=0.0 if counters else rounds)
         is_divided = level.unroll > 1 and not level.has_constant_trips and not level.copies_leave
         # what is left to do is counted apart from a counter that anything else needs
         counts_down = (
@@ -542,6 +545,7 @@ class Loops(Expressions):
         if is_divided:
             more = ((InstructionKind.IADD, 5.0), (InstructionKind.LOP, 1.0), (InstructionKind.MOV, 3.0))
             guard = ((InstructionKind.ISETP, 4.0), (InstructionKind.BRANCH, 3.0), *more)
+        guard += ((InstructionKind.ISETP, float(len(further))),) * bool(further and counters)
         self.decide(self.guard, level.entry_region, guard, () if level.rounds is None else (level.rounds,))
         return None
 
@@ -591,9 +595,9 @@ def _steps(loop: Loop, facts: CodeFacts) -> _Steps:
 
 
 def _counters(loop: Loop, facts: CodeFacts) -> _Steps:
-    """Those of `_steps` that alone decide how often the loop runs; none where something else does too."""
+    """Those of `_steps` that alone decide how often the loop runs, by one limit; none where more does."""
     shape = _shape(loop, facts)
-    found = () if shape.has_other_conjuncts else shape.bounds
+    found = shape.bounds if is_counted(shape) else ()
     return {bound.induction.variable: bound.induction for bound in found}
 
 
@@ -650,7 +654,7 @@ def _keeps_powers(step: Induction) -> bool:
 def _unrolls(body: CodeFacts, steps: _Steps) -> bool:
     """Counted by constant steps, and with no more than short arms inside."""
     counted = bool(steps) and all(_is_constant(step) and step.op in _SUMS for step in steps.values())
-    return counted and body.has.isdisjoint((Trait.SWITCH, Trait.LONG_ARM))
+    return counted and Trait.LONG_ARM not in body.has
 
 
 PREDICATED_SIZE = 12
@@ -673,9 +677,10 @@ class Trait(Enum):
     LOADS = auto()
     INTRINSIC = auto()
     NESTED = auto()  # loops and switches
-    SWITCH = auto()
     LONG_ARM = auto()
-    EXIT = auto()  # break, continue
+    EXIT = auto()  # of a loop inside
+    BREAK = auto()  # of this loop or switch
+    CONTINUE = auto()
     RETURN = auto()
     OWN_ARRAY = auto()  # of the thread, which unrolling may put into registers
     UNSIGNED_INDEX = auto()
@@ -695,6 +700,7 @@ class CodeFacts(Struct, eq=False):
     parent: CodeFacts | None = None
     is_first_arm: bool = False
     is_loop: bool = False
+    is_switch: bool = False
     size: float = 0.0
     products: int = 0  # multiplications: sums take them along
     has: set[Trait] = field(default_factory=set[Trait])
@@ -719,6 +725,11 @@ class CodeFacts(Struct, eq=False):
         is_small = self.is_short and self.size <= SELECTED_SIZE
         return is_small and not self.stores and Trait.LOADS not in self.has
 
+    @property
+    def may_leave(self) -> bool:
+        """Whether something in the body of a loop may end it, or a loop inside."""
+        return not self.has.isdisjoint((Trait.EXIT, Trait.BREAK))
+
     def size_in(self, counters: frozenset[Variable]) -> float:
         """Source operations, and the elements of own arrays that a loop over `counters` chooses: those that
         only loops inside choose are registers once these are unrolled.
@@ -729,7 +740,9 @@ class CodeFacts(Struct, eq=False):
         """Add what a nested stretch does."""
         self.size += inner.size
         self.products += inner.products
-        self.has |= inner.has
+        self.has |= inner.has - {Trait.BREAK} if inner.is_loop or inner.is_switch else inner.has
+        if inner.is_loop and Trait.BREAK in inner.has:
+            self.has.add(Trait.EXIT)
         if inner.is_first_arm and not inner.is_short:
             self.has.add(Trait.LONG_ARM)
         self.elements += inner.elements
@@ -742,7 +755,9 @@ class CodeFacts(Struct, eq=False):
         self.plain_in_index |= inner.plain_in_index
 
 
-_NEVER_PREDICATED = frozenset((Trait.NESTED, Trait.EXIT, Trait.RETURN, Trait.INTRINSIC))
+_NEVER_PREDICATED = frozenset(
+    (Trait.NESTED, Trait.EXIT, Trait.BREAK, Trait.CONTINUE, Trait.RETURN, Trait.INTRINSIC)
+)
 
 
 class KernelFacts(Struct):
@@ -774,6 +789,10 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
             around = facts.loops[stmt] = CodeFacts(here, is_loop=True)
             inside.append(around)
             nested(stmt.body, around)
+        elif isinstance(stmt, Switch):
+            here.has.add(Trait.NESTED)
+            inside.append(own := CodeFacts(here, is_switch=True))
+            work.extend((inner, own) for inner in nested_statements(stmt))
         elif isinstance(stmt, If):
             nested(stmt.then, here, is_first_arm=True)
             if stmt.otherwise is not None:
@@ -793,10 +812,10 @@ def _note_statement(stmt: Stmt, facts: CodeFacts) -> None:
     if isinstance(stmt, Declare):
         if stmt.value is not None:
             facts.written[stmt.variable] = None
-    elif isinstance(stmt, Switch):
-        facts.has |= {Trait.NESTED, Trait.SWITCH}
-    elif isinstance(stmt, Break | Continue):
-        facts.has.add(Trait.EXIT)
+    elif isinstance(stmt, Break):
+        facts.has.add(Trait.BREAK if stmt.levels == 1 else Trait.EXIT)
+    elif isinstance(stmt, Continue):
+        facts.has.add(Trait.CONTINUE)
     elif isinstance(stmt, Return):
         facts.has.add(Trait.RETURN)
 

@@ -119,7 +119,7 @@ def _places(part: RowPart, starts: dict[Value, float]) -> _Places:
         if start is None or not level.is_unrolled:
             unknown.add((value, coefficient))
         if start is None:
-            aligned, start = math.gcd(aligned, coefficient), 0.0
+            aligned, start = math.gcd(aligned, coefficient * (part.aligned if value.is_pointer else 1)), 0.0
         elif not level.is_unrolled:
             aligned = math.gcd(aligned, width * count)
         first = coefficient * int(start)

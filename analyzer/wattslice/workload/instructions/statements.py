@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, cast
 
@@ -59,7 +59,7 @@ class Lowered(Struct, frozen=True, dict=True):
     `roots`, which happen whether or not anybody uses a value. `written`: the instructions, each with the text
     that asked for it; the other lists are merged by kind and region. `indexed`: arrays of the thread that
     have to lie in local memory. `cuts`: births at which straight code ends. `pointers`, `three_registers`: as
-    in `Charges`.
+    in `Charges`. `once`: regions beyond those of the kernel, as in `Environment`.
     """
 
     instructions: list[Charge]
@@ -73,6 +73,15 @@ class Lowered(Struct, frozen=True, dict=True):
     indexed: frozenset[Variable]
     cuts: list[int]
     three_registers: list[tuple[int, float]]
+    once: list[tuple[int, int]]
+
+    def counts(self, profile: ExecutionProfile) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """How often threads and warps run each region, with those `once`."""
+        threads, warps = profile.thread_counts, profile.warp_counts
+        for arm, entry in self.once:
+            threads += (min(threads[arm], threads[entry]),)
+            warps += (min(warps[self.issuers.get(arm, arm)], warps[entry]),)
+        return threads, warps
 
     @cached_property
     def chains(self) -> Chains:
@@ -101,6 +110,7 @@ def lower(kernel: Kernel, trips: TripCounts, isa: Isa) -> Lowered:
         frozenset(lowering.indexed),
         lowering.cuts,
         found.three_registers,
+        lowering.once,
     )
 
 
@@ -127,6 +137,7 @@ class Lowering(Loops):
     def __init__(self, kernel: Kernel, trips: TripCounts) -> None:
         super().__init__(kernel, trips)
         self.kernel = kernel
+        self.region_count = kernel.region_count
         if not self.is_machine_code:
             self.unread = objects(kernel).unread
         self.last = kernel.body.statements[-1] if kernel.body.statements else None
@@ -238,8 +249,9 @@ class Lowering(Loops):
         """Lower an `if`, predicated when it is short."""
         condition = yield self.expression(stmt.condition, stmt.region)
         is_predicated, guard = False, self.scope()
-        if condition.shape is Shape.CONSTANT and condition.number is None:
-            cost = ()  # decided in each copy of an unrolled loop
+        is_decided = condition.shape is Shape.CONSTANT and condition.number is None
+        if is_decided:
+            cost = ()  # in each copy of an unrolled loop
         elif stmt.otherwise is None and (_is_single_jump(stmt.then) or stmt is self.last):
             cost = ()  # a predicated EXIT: every thread executes one EXIT, here or at the end
             if not isinstance(stmt.then.statements[-1] if stmt.then.statements else None, Return) and (
@@ -267,7 +279,9 @@ class Lowering(Loops):
             self.cut()
         blocks = (stmt.then, *((stmt.otherwise,) if stmt.otherwise else ()))
         passed = self.arms_passed
-        yield self.arms(blocks, stmt.region, guard, cuts=bool(cost), condition=condition)
+        yield self.arms(
+            blocks, stmt.region, guard, cuts=bool(cost), is_decided=is_decided, condition=condition
+        )
         if is_predicated and all(self.facts.blocks[arm].is_selected for arm in blocks):
             self.arms_passed = passed  # a select: what lies before and behind it runs as one
         self.issuer, self.predicated = outer, around
@@ -280,14 +294,17 @@ class Lowering(Loops):
         """Lower a switch to a chain of tests."""
         selector = yield self.expression(stmt.selector, stmt.region)
         tests = float(max(1, len(stmt.cases) - 1))
-        cost = ((InstructionKind.ISETP, tests), (InstructionKind.BRANCH, tests))
+        is_decided = selector.shape is Shape.CONSTANT  # in each copy of an unrolled loop
+        cost = () if is_decided else ((InstructionKind.ISETP, tests), (InstructionKind.BRANCH, tests))
         self.decide(guard := self.scope(), stmt.region, cost, (selector,))
         self.breakable.append(guard)
         self.await_leavers(guard)
         if not any(None in case.labels for case in stmt.cases):
             self.snapshot(guard)  # no way is taken
-        self.cut()
-        yield self.arms(tuple(case.body for case in stmt.cases), stmt.region, guard, cuts=True)
+        if cost:
+            self.cut()
+        blocks = tuple(case.body for case in stmt.cases)
+        yield self.arms(blocks, stmt.region, guard, cuts=bool(cost), is_decided=is_decided)
         self.breakable.pop()
         self.leavers_met(guard, stmt.region, guard)
         return None
@@ -299,15 +316,19 @@ class Lowering(Loops):
         guard: Value,
         *,
         cuts: bool,
+        is_decided: bool = False,
         condition: Value | None = None,
     ) -> Steps:
-        """Lower what may run, as `guard` decides; merge what it assigned (predicated: by `condition`)."""
+        """Lower what may run, as `guard` decides; merge what it assigned (predicated: by `condition`).
+
+        `is_decided`: in each copy of an unrolled loop.
+        """
         outer, self.guard = self.guard, guard
         predicated, chosen = self.predicated, dict[EnvironmentKey, Chosen]()
         ends: list[dict[EnvironmentKey, Value]] = []
         begun: list[list[tuple[object, Value]]] = []
         for number, block in enumerate(blocks):
-            self.enter_arm()
+            self.enter_arm(is_decided=is_decided)
             before = len(self.roots), len(self.cuts), Value(Shape.PLAIN, AT_START).birth
             if condition is not None:  # what the last of several conditions needed is there behind them
                 operator = LogicalOp.OR if number else LogicalOp.AND
@@ -340,7 +361,7 @@ class Lowering(Loops):
         """What both arms of a branch in `region` begin with is done in front of it: loads are made once."""
         waiting: list[Value] = []
         for (key, value), (other_key, other) in zip(then, otherwise, strict=False):
-            if key != other_key:
+            if key != other_key or value.place.region >= self.region_count:
                 return
             waiting.append(value)
             if other.access is not None:
@@ -489,15 +510,17 @@ def lower_instructions(
     per_thread = dict.fromkeys(InstructionKind, 0.0)
     per_warp = dict.fromkeys(InstructionKind, 0.0)
     lowered = lower(kernel, loop_trips(kernel, profile) if trips is None else trips, isa)
-    threads, warps, issuers = profile.thread_counts, profile.warp_counts, lowered.issuers
+    (threads, warps), issuers = lowered.counts(profile), lowered.issuers
     for one in lowered.instructions:
         per_thread[one.kind] += one.number * threads[one.region]
         per_warp[one.kind] += one.number * warps[issuers.get(one.region, one.region)]
     for one in lowered.issued_only:
         per_warp[one.kind] += one.number * warps[one.region]
-    chain = lowered.chains.of_warp(profile.warp_counts)
-    threes = sum(number * profile.thread_counts[region] for region, number in lowered.three_registers)
-    return InstructionMix(_counts(per_thread), _counts(per_warp), _requests(lowered, profile), chain, threes)
+    chain = lowered.chains.of_warp(warps)
+    threes = sum(number * threads[region] for region, number in lowered.three_registers)
+    return InstructionMix(
+        _counts(per_thread), _counts(per_warp), _requests(lowered, threads, warps), chain, threes
+    )
 
 
 class WrittenInstruction(Struct, frozen=True):
@@ -522,13 +545,15 @@ def written_instructions(
     belong to the head of the kernel, with what warps issue for an early return although no thread counts it.
     """
     lowered = lower(kernel, loop_trips(kernel, profile), isa)
-    threads, warps, issuers = profile.thread_counts, profile.warp_counts, lowered.issuers
+    (threads, warps), issuers = lowered.counts(profile), lowered.issuers
     for one in lowered.written:
         region = one.region
         per_thread, per_warp = one.number * threads[region], one.number * warps[issuers.get(region, region)]
         if per_thread or per_warp:
             own = one.span or kernel.span
             spans = (own,) if one.product is None else (own, one.product)
+            if region >= kernel.region_count:
+                region, _ = lowered.once[region - kernel.region_count]
             for span in spans:
                 share = 1.0 / len(spans)
                 yield WrittenInstruction(one.kind, region, span, share * per_thread, share * per_warp)
@@ -536,15 +561,17 @@ def written_instructions(
         yield WrittenInstruction(one.kind, one.region, kernel.span, 0.0, one.number * warps[one.region])
 
 
-def _requests(lowered: Lowered, profile: ExecutionProfile) -> tuple[RequestCount, ...]:
+def _requests(
+    lowered: Lowered, runs: Sequence[float], warp_runs: Sequence[float]
+) -> tuple[RequestCount, ...]:
     totals: dict[tuple[int, bool], tuple[float, float, float, float]] = {}
     passes: dict[tuple[int, bool], tuple[Pass, ...]] = {}
     for one in lowered.requests:
         key = one.site, one.is_store
         passes[key] = max(passes.get(key, ()), one.passes, key=len)
         threads, warps, new, alone = totals.get(key, (0.0, 0.0, 0.0, 0.0))
-        made = one.number * profile.warp_counts[one.region]
-        threads += one.number * profile.thread_counts[one.region]
+        made = one.number * warp_runs[one.region]
+        threads += one.number * runs[one.region]
         totals[key] = threads, warps + made, new + one.fresh * made, alone + one.joined * made
     return tuple(
         RequestCount(

@@ -369,6 +369,9 @@ class Environment:
         self.exits: list[Value] = []  # the guards of returns from the kernel
         self.created: list[Value] = []
         self.arm_depth = 0
+        self.decided = set[int]()  # depths of the arms around that each copy of a loop decides for itself
+        self.region_count = 0  # of the kernel; regions beyond are of what runs once for all copies of a loop
+        self.once: list[tuple[int, int]] = []  # whose arm they are in, and what counts entries of the loop
         self.arms_passed = 0  # beginnings and ends of arms so far: what lies between two of them runs as one
         self.undo: list[dict[EnvironmentKey, Value | None]] = []
         # Of what may be left early: the entries of `undo` around, and what those that left have assigned.
@@ -440,6 +443,8 @@ class Environment:
                     if level is None or loop.depth > level.depth:
                         target = self.scopes[loop.scope - 1]
                         break
+            elif scale == 1.0 and self.decided.issuperset(range(outside.arm_depth + 1, self.arm_depth + 1)):
+                region = self.region_of_once(here, region)
             else:
                 level, loops = self.stack[-1], None
                 region, scale = here, 1.0
@@ -461,6 +466,12 @@ class Environment:
         target.append((key, None))
         self.created.append(value)
         return value
+
+    def region_of_once(self, arm: int, entry: int) -> int:
+        """What runs once where `arm` runs at all, for each run of `entry`."""
+        if (arm, entry) not in self.once:
+            self.once.append((arm, entry))
+        return self.region_count + self.once.index((arm, entry))
 
     def constant(self, number: float | None, type_: Type) -> Value:
         """A compile-time constant."""
@@ -601,15 +612,21 @@ class Environment:
             self.undo[-1].setdefault(key, self.environment.get(key))
         self.environment[key] = value
 
-    def enter_arm(self) -> None:
-        """What follows may not run: its assignments can be undone, its values are not seen outside."""
+    def enter_arm(self, *, is_decided: bool = False) -> None:
+        """What follows may not run: its assignments can be undone, its values are not seen outside.
+
+        `is_decided`: each copy of an unrolled loop knows whether it does.
+        """
         self.undo.append({})
         self.open_scope()
         self.arm_depth += 1
         self.arms_passed += 1
+        if is_decided:
+            self.decided.add(self.arm_depth)
 
     def leave_arm(self) -> dict[EnvironmentKey, Value]:
         """Forget what the arm assigned; hand it back."""
+        self.decided.discard(self.arm_depth)
         self.arm_depth -= 1
         self.arms_passed += 1
         self.close_scope()
