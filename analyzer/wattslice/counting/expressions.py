@@ -39,6 +39,7 @@ from wattslice.counting.values import (
     convert,
     is_warp_uniform,
     join,
+    joint,
     scalar,
     select,
     truth,
@@ -364,14 +365,15 @@ class ExpressionEvaluator:
     def arms(self, mask: Mask, condition: Chance) -> tuple[Mask, Mask]:
         """The lanes of `mask` that take each arm of a branch."""
         chance, perhaps = condition.probability, self.state.masks.perhaps
-        ways = {"together": condition.uniform, "typical": condition.typical is not None}
-        return perhaps(mask, chance, **ways), perhaps(mask, 1.0 - chance, **ways)
+        is_typical, which = condition.typical is not None, condition.which
+        arm = partial(perhaps, mask, together=condition.uniform, typical=is_typical, which=which)
+        return arm(chance), arm(1.0 - chance)
 
     def weighed(self, span: ir.Span, condition: Chance) -> tuple[Chance, ProbabilitySource]:
         """How probably `condition` holds: from the profile for its line, else as it says itself."""
         known = self.profiled(span)
         if known is not None:
-            return Chance(known, condition.uniform), ProbabilitySource.PROFILE
+            return Chance(known, condition.uniform, which=condition.which), ProbabilitySource.PROFILE
         if condition.typical is not None:
             for guess in condition.typical:
                 self.state.tallies.assume_branch(guess)
@@ -417,7 +419,7 @@ class ExpressionEvaluator:
         elif isinstance(left, Chance):
             known = self.profiled(expr.span, RIGHT)
             if known is not None:
-                left = Chance(known if is_and else 1.0 - known, left.uniform)
+                left = Chance(known if is_and else 1.0 - known, left.uniform, which=left.which)
             elif self.profiled(expr.span) is None:  # a profile by hand may know the whole condition only
                 left, _ = self.weighed(expr.span, left)
             inner = self.arms(mask, left)[not is_and]
@@ -806,8 +808,10 @@ def _combine(
         of_warps = [side.typical for side in (left, right) if isinstance(side, Chance)]
         known = [one for one in of_warps if one is not None]
         typical = frozenset[ir.Span]().union(*known) if len(known) == len(of_warps) else None
-        return Chance(
-            float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance), uniform, typical=typical
-        )
+        of_lanes = [side.which for side in (left, right) if isinstance(side, Chance) and not side.uniform]
+        found = float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance)
+        alike = None if isinstance(found, float) else np.zeros(found.size, np.int64)
+        which = joint(*of_lanes) if of_lanes else alike
+        return Chance(found, uniform, typical=typical, which=which)
     result = np.logical_and(left, right) if is_and else np.logical_or(left, right)
     return int(result) if np.ndim(result) == 0 else result
