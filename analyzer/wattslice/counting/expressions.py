@@ -46,6 +46,7 @@ from wattslice.counting.values import (
     typically,
     unknown_of,
 )
+from wattslice.ir.c_arithmetic import wrapped
 from wattslice.ir.loops import conjuncts_of
 from wattslice.ir.objects import part_of, pointers_in
 
@@ -679,7 +680,10 @@ class ExpressionEvaluator:
         if self.state.boundaries is not None:
             self.state.boundaries.function(expr, values, mask.active)
         if expr.name == ir.BIT_FIELD:
-            return unknown_of(values[0])
+            whole, width = values
+            if isinstance(whole, int) and isinstance(width, int) and isinstance(expr.arguments[0], ir.Read):
+                return wrapped(whole, replace(expr.type, bits=width))  # in registers each has its own place
+            return unknown_of(whole)
         is_warp = self.state.has_blocks  # else lanes are iterations of threads here and there
         found = exchanged(expr.name, values, mask, self.state.threads.block_lanes) if is_warp else None
         if found is not None:

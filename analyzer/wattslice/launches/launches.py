@@ -42,7 +42,7 @@ from wattslice.launches.launch import (
     NamedValue,
     UnknownArgument,
 )
-from wattslice.launches.memory import Pointer, Record, Unknown, Value, convert, told_why
+from wattslice.launches.memory import Pointer, Record, Unknown, Value, convert, offset_of, told_why
 from wattslice.launches.sizes import covering_grid, orders_in
 from wattslice.launches.zeros import ZeroArrays
 from wattslice_models.gpu import Gpu
@@ -403,7 +403,7 @@ def _scalars(
 ) -> list[MemberValue]:
     found: list[MemberValue] = []
     for member in type_.fields:
-        where = offset + member.offset_bytes
+        where = offset + (offset_of(type_, (member.name,)) if member.bits else member.offset_bytes)
         cell = value.cells.get(where)
         if member.type.kind is ir.TypeKind.RECORD:
             found.extend(_scalars(index, (*path, member.name), member.type, value, where))

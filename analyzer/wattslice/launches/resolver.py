@@ -152,7 +152,7 @@ def _place(type_: ir.Type, path: tuple[str, ...]) -> tuple[int, ir.Type] | None:
     offset = 0
     for name in path:
         member = next((field for field in type_.fields if field.name == name), None)
-        if member is None:
+        if member is None or member.bits is not None:
             return None
         offset, type_ = offset + member.offset_bytes, member.type
     while type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
