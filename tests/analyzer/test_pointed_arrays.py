@@ -8,6 +8,7 @@ from wattslice import analyze_text
 from wattslice.counting.count import count
 from wattslice.counting.iterations import SurveyError
 from wattslice.counting.loops import Loops
+from wattslice.ir import MemorySpace
 from wattslice.ir.accesses import memory_accesses
 from wattslice.launches.overrides import OverrideError
 from wattslice.workload.launch_work import launch_work, residency
@@ -379,3 +380,51 @@ def test_bits_of_an_address_are_those_of_the_place_in_its_array(tmp_path, cast):
     assert profile.thread_counts[first.region] == 0.5
     assert [profile.sites[one.site].sectors_per_request for one in (first, other)] == [2, 3]
     assert profile.assumptions == ()
+
+
+AS_NUMBERS = [
+    ("*(float *)((size_t)x + 4 * i)", 4),
+    ("*(float *)(4 * i + (size_t)x)", 4),
+    ("*(float *)(reinterpret_cast<uintptr_t>(x) + blockIdx.x * 1024u + 8 * threadIdx.x)", 8),
+    ("*(float *)(p - 4 * i)", 4),
+    ("*(float *)p", 8),
+    ("((float *)(((size_t)(x + 1) + 127) & ~(size_t)127))[i + 1]", 5),
+    ("*(float *)((size_t)x | 4 * i)", None),
+]
+
+
+@pytest.mark.parametrize(("read", "sectors"), AS_NUMBERS)
+def test_sums_of_an_address_and_a_number_are_addresses(tmp_path, read, sectors):
+    source = (
+        "__global__ void k(float *x, float *y) { size_t i = blockIdx.x * blockDim.x + threadIdx.x;"
+        f" size_t p = (size_t)x; p = p + i * 8; p += 1024; y[i] = {read}; }}"
+    )
+    launch, profile = counted(tmp_path, source, "k=4:64")
+    (load,) = [one for one in memory_accesses(launch.kernel) if not one.is_store]
+    assert profile.sites[load.site].sectors_per_request == sectors
+    assert load.root is not None
+    assert load.root.name == "x"
+
+
+ALIGNED = "__device__ void *aligned(void *p, size_t n) { return (void *)(((size_t)p + n - 1) & ~(n - 1)); }"
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        "(((uintptr_t)raw + 127) & ~(uintptr_t)127)",
+        "(16 + (size_t)raw)",
+        "(where / 64 * 64)",
+        "aligned(raw, 1024)",
+    ],
+)
+def test_an_address_in_shared_memory_that_is_computed_as_a_number_stays_there(tmp_path, at):
+    source = (
+        f"{ALIGNED} __global__ void k(float *x, float *y) {{ extern __shared__ char raw[];"
+        f" uintptr_t where = (uintptr_t)raw; where += 63; float *s = (float *){at};"
+        " s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); y[threadIdx.x] = s[threadIdx.x * 2 % 64]; }"
+    )
+    launch, profile = counted(tmp_path, source, "k=4:64:4096")
+    shared = [one for one in memory_accesses(launch.kernel) if one.space is MemorySpace.SHARED]
+    known = {one.is_store: profile.sites[one.site].bank_passes for one in shared}
+    assert known == ({True: None, False: None} if "/" in at else {True: 1, False: 2})

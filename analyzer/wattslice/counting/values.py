@@ -393,8 +393,13 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> Value:
     if type(left) is int and type(right) is int:  # mostly
         result = fold(op, left, right, type_)
         return VARYING if result is None else result
-    if op is ir.BinaryOp.AND and isinstance(left, Pointer) and isinstance(right, int):
-        return _bits_of_address(left, right)
+    if isinstance(left, Pointer) and type_.bits in (0, 64):
+        if op is ir.BinaryOp.AND and isinstance(right, int):
+            return _bits_of_address(left, right)
+        if op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB) and not isinstance(right, _NO_SCALARS):
+            return Pointer(left.root, scalar(binary(op, left.offset, right, ir.INT64)))
+    elif isinstance(right, Pointer) and op is ir.BinaryOp.ADD and type_.bits in (0, 64):
+        return binary(op, right, left, type_)
     a, b = scalar(left), scalar(right)
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         if op is ir.BinaryOp.COMMA:
@@ -420,7 +425,7 @@ ALIGNMENT = 256
 
 def _bits_of_address(pointer: Pointer, mask: int) -> Value:
     """`address & mask`: what lies below a multiple of a power of two, or that multiple."""
-    low = mask & ALIGNMENT - 1
+    low, size = mask & ALIGNMENT - 1, -mask & (1 << 64) - 1
     if pointer.root is None or isinstance(pointer.offset, Unknown):
         return VARYING
     if mask == low:
@@ -429,6 +434,8 @@ def _bits_of_address(pointer: Pointer, mask: int) -> Value:
         return Pointer(
             pointer.root, scalar(binary(ir.BinaryOp.AND, pointer.offset, low - ALIGNMENT, ir.INT64))
         )
+    if isinstance(pointer.offset, int) and size > ALIGNMENT and size & size - 1 == 0:
+        return Pointer(pointer.root, Unknown(uniform=True, everywhere=True, stride=ALIGNMENT))
     return VARYING
 
 
