@@ -382,6 +382,59 @@ def test_bits_of_an_address_are_those_of_the_place_in_its_array(tmp_path, cast):
     assert profile.assumptions == ()
 
 
+WALKS = {
+    "until the last": "for (const float *p = first; p != last; p++) s += *p;",
+    "below the last": "for (const float *p = first; p < last; p++) s += *p;",
+    "from the last": "while (last != first) s += *--last;",
+    "so many": "for (int i = 0; i < last - first; i++) s += first[i];",
+    "behind the first": "for (int i = 0; first + i < last; i++) s += first[i];",
+    "in bytes": "for (size_t i = 0; i < ((size_t)last - (size_t)first) / 4; i++) s += first[i];",
+    "by addresses": "for (size_t p = (size_t)first; p < (size_t)last; p += 4) s += *(const float *)p;",
+    "the nearer of two": "const float *e = first + 3 * n;"
+    " for (auto p = first; p < (e < last ? e : last); p++) s += *p;",
+}
+OF_A_RANGE = "{} __global__ void k({}, float *o, int n) {{ float s = 0; {} o[threadIdx.x] = s; }}"
+GIVEN = "int main() {{ float *a, *o; cudaMalloc(&a, 4000); cudaMalloc(&o, 4000); {} }}"
+
+
+@pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
+@pytest.mark.parametrize("last", ["a + 990", "&a[990]", "(float *)((char *)a + 3960)"])
+def test_pointers_into_one_array_are_as_far_apart_as_they_were_given(tmp_path, walk, last):
+    kernel = OF_A_RANGE.format("", "const float *first, const float *last", walk)
+    (launch,) = launches(tmp_path, kernel + GIVEN.format(f"k<<<1, 32>>>(a + 10, {last}, o, 1000);"))
+    (loop,) = count(launch).loops
+    assert loop.trip_count == 980
+
+
+def test_a_pair_of_pointers_in_a_record_is_a_range(tmp_path):
+    walk = "for (float x : r) s += x;"
+    kernel = OF_A_RANGE.format(
+        "struct R { float *b, *e; __device__ float *begin() const { return b; }"
+        " __device__ float *end() const { return e; } };",
+        "R r",
+        walk,
+    )
+    (launch,) = launches(tmp_path, kernel + GIVEN.format("k<<<1, 32>>>(R{a, a + 700}, o, 0);"))
+    assert [loop.trip_count for loop in count(launch).loops] == [700]
+
+
+def test_launches_with_ranges_of_other_lengths_are_told_apart(tmp_path):
+    kernel = OF_A_RANGE.format("", "const float *first, const float *last", WALKS["until the last"])
+    source = kernel + GIVEN.format("k<<<1, 32>>>(a, a + 30, o, 0); k<<<1, 32>>>(a, a + 500, o, 0);")
+    found = launches(tmp_path, source)
+    assert [loop.trip_count for one in found for loop in count(one).loops] == [30, 500]
+    unasked = kernel.replace(WALKS["until the last"], "s = *first + *last;")
+    assert len(launches(tmp_path, source.replace(kernel, unasked))) == 1
+
+
+@pytest.mark.parametrize("last", ["o", "h[1]"])
+def test_how_far_apart_arrays_are_is_not_known(tmp_path, last):
+    kernel = OF_A_RANGE.format("", "const float *first, const float *last", WALKS["until the last"])
+    source = kernel + GIVEN.format(f"float *h[2]; k<<<1, 32>>>(a, {last}, o, 0);")
+    (launch,) = launches(tmp_path, source)
+    assert [loop.trip_count for loop in count(launch).loops] == [None]
+
+
 AS_NUMBERS = [
     ("*(float *)((size_t)x + 4 * i)", 4),
     ("*(float *)(4 * i + (size_t)x)", 4),

@@ -42,7 +42,7 @@ from wattslice.launches.launch import (
     NamedValue,
     UnknownArgument,
 )
-from wattslice.launches.memory import Pointer, Record, Unknown, Value, convert, offset_of, told_why
+from wattslice.launches.memory import Pointer, Record, Storage, Unknown, Value, convert, offset_of, told_why
 from wattslice.launches.sizes import covering_grid, orders_in
 from wattslice.launches.zeros import ZeroArrays
 from wattslice_models.gpu import Gpu
@@ -96,7 +96,7 @@ def launches_of(
     equal: dict[tuple[object, ...], list[KernelLaunch]] = {}
     for launch in launches:
         shape = (launch.grid, launch.block, launch.dynamic_shared_bytes)
-        shared = frozenset(pair for pair in launch.same_arrays.items() if pair[0] != pair[1])
+        shared = frozenset(pair for pair in launch.places.items() if pair[0] != pair[1][0])
         key = (
             *shape,
             shared,
@@ -380,14 +380,14 @@ def _members(kernel: ir.Kernel, instance: LaunchInstance) -> list[MemberValue]:
 
 def _pointers(kernel: ir.Kernel, instance: LaunchInstance) -> Iterator[GivenPointer]:
     """The arguments that point to a known place, and the pointers in records by value that do."""
-    numbers: dict[Pointer, int] = {}
+    numbers: dict[tuple[Storage, int], int] = {}
     for index, (parameter, value) in enumerate(zip(kernel.parameters, instance.arguments, strict=False)):
         cells = value.cells if isinstance(value, Record) else {0: value}
         for offset, _, _ in pointers_in(parameter.type):
             cell = cells.get(offset)
             if isinstance(cell, Pointer):
-                number = numbers.setdefault(cell, len(numbers))
-                yield GivenPointer(index, offset, number, extent_of(cell))
+                number = numbers.setdefault(cell.array, len(numbers))
+                yield GivenPointer(index, offset, number, extent_of(cell), cell.offset)
 
 
 def _lanes(index: int, type_: ir.Type, value: Record) -> Iterator[MemberValue]:

@@ -152,6 +152,13 @@ class Pointer(Struct, frozen=True, eq=False):
     def __hash__(self) -> int:
         return hash((self.storage, self.offset))
 
+    @property
+    def array(self) -> tuple[Storage, int]:
+        """Equal for pointers whose offsets tell how far apart they are: not to elements of two vectors, nor
+        to members that have no place of their own.
+        """
+        return self.storage, self.offset // _PAGE if self.offset >= 0 else self.offset
+
 
 class Record(Struct, frozen=True, eq=False):
     """A struct, array, vector or dim3 as a value: scalars by byte offset from its start."""
