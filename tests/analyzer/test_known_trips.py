@@ -70,6 +70,28 @@ def test_bit_fields_of_an_argument_are_known(tmp_path, bound, expected, way):
     assert [loop.trip_count for loop in count(found).loops] == [expected]
 
 
+ELEMENTS = [
+    ("for (int i = 0; i < t.v[2]; i++) x[i] = 1;", [7]),
+    ("for (int k = 0; k < 3; k++) for (int i = 0; i < t.v[k]; i++) x[i] = 1;", [3, 5]),
+    ("for (int i = 0; i < t.in.m[1][0] + t.in.c[3]; i++) x[i] = 1;", [39]),
+    ("t.v[1] = n; for (int i = 0; i < t.v[1]; i++) x[i] = 1;", [None]),
+    ("for (int i = 0; i < t.v[int(x[0])]; i++) x[i] = 1;", [None]),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), ELEMENTS)
+def test_elements_of_arrays_in_an_argument_are_known(tmp_path, body, expected):
+    records = "struct In { int m[2][2]; unsigned char c[4]; }; struct T { int v[3]; In in; };"
+    kernel = f"__global__ void k(float *x, int n, T t) {{ {body} }}"
+    given = (
+        "T t; for (int i = 0; i < 3; i++) t.v[i] = 3 + 2 * i; t.in.m[1][0] = 9; t.in.c[3] = 30; t.v[0] = 3;"
+    )
+    (found,) = launches(
+        tmp_path, f"{records} {kernel} int main() {{ {given} float *x; k<<<1, 32>>>(x, 9, t); }}"
+    )
+    assert [loop.trip_count for loop in count(found).loops] == expected
+
+
 def julia(real: np.float32, imaginary: np.float32, most: int) -> int:
     """Iterations until a point escapes, in single precision as it is written."""
     a = b = np.float32(0)

@@ -52,7 +52,8 @@ def bind_parameters(state: State, default: int) -> None:
         if parameter.space is not ir.MemorySpace.LOCAL:
             state.environment[(parameter, member.path)] = member.value
         elif parameter in state.objects.unwritten:
-            state.inputs.constants[(parameter, offset_of(parameter.type, member.path))] = member.value
+            offset = offset_of(parameter.type, member.path) + member.element_bytes
+            state.inputs.constants[parameter, offset] = member.value
     for key in list(state.environment):
         if (key[0] if isinstance(key, tuple) else key) in state.objects.hidden:
             del state.environment[key]

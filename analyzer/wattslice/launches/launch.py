@@ -61,11 +61,15 @@ class NamedValue(Struct, frozen=True):
 
 
 class MemberValue(Struct, frozen=True):
-    """The value of one scalar inside a by-value struct parameter: `parameter` index, member `path`."""
+    """The value of one scalar inside a by-value struct parameter: `parameter` index, member `path`.
+
+    `element_bytes`: of an element of an array, how far it lies from the first one.
+    """
 
     parameter: int
     path: tuple[str, ...]
     value: int | float
+    element_bytes: int = 0
 
 
 class GivenPointer(Struct, frozen=True):

@@ -42,7 +42,17 @@ from wattslice.launches.launch import (
     NamedValue,
     UnknownArgument,
 )
-from wattslice.launches.memory import Pointer, Record, Storage, Unknown, Value, convert, offset_of, told_why
+from wattslice.launches.memory import (
+    Pointer,
+    Record,
+    Storage,
+    Unknown,
+    Value,
+    convert,
+    number_in,
+    offset_of,
+    told_why,
+)
 from wattslice.launches.sizes import covering_grid, orders_in
 from wattslice.launches.zeros import ZeroArrays
 from wattslice_models.gpu import Gpu
@@ -407,6 +417,13 @@ def _scalars(
         cell = value.cells.get(where)
         if member.type.kind is ir.TypeKind.RECORD:
             found.extend(_scalars(index, (*path, member.name), member.type, value, where))
+        elif member.type.kind is ir.TypeKind.ARRAY and (element := number_in(member.type)) is not None:
+            cells = (
+                (at, value.cells.get(where + at))
+                for at in range(0, member.type.size_bytes, element.size_bytes)
+            )
+            numbers = ((at, one) for at, one in cells if isinstance(one, (int, float)))
+            found.extend(MemberValue(index, (*path, member.name), one, at) for at, one in numbers)
         elif isinstance(cell, (int, float)) and member.type.lanes == 1:
             found.append(MemberValue(index, (*path, member.name), cell))
     return found

@@ -515,7 +515,7 @@ class Memory:
         """Fresh storage for a variable of the current call."""
         kind = variable.type.kind
         is_scalar = kind in NUMBERS and variable.type.lanes == 1
-        number = _number_in(variable.type)
+        number = number_in(variable.type)
         storage = Storage(
             variable.name,
             is_named=is_named(variable),
@@ -913,7 +913,7 @@ def _undecided(cell: Cell, one: Value, two: Value, likely: Value, condition: Unk
     return Unknown(reason, name, likely=likely)
 
 
-def _number_in(type_: ir.Type) -> ir.Type | None:
+def number_in(type_: ir.Type) -> ir.Type | None:
     """The type of a number, or of the numbers in an array of whatever dimensions."""
     while type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
         type_ = type_.element

@@ -110,7 +110,7 @@ def _arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[int | float | N
         parameter = launch.kernel.parameters[member.parameter]
         if (place := _place(parameter.type, member.path)) is not None:
             offset, type_ = place
-            known[member.parameter, offset] = member.value, type_
+            known[member.parameter, offset + member.element_bytes] = member.value, type_
     return tuple(
         _value(parameter, known.get((part.argument, part.offset_bytes)))
         for parameter, part in zip(kernel.parameters, kernel.argument_parts, strict=True)
