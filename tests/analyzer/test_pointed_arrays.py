@@ -427,10 +427,13 @@ def test_launches_with_ranges_of_other_lengths_are_told_apart(tmp_path):
     assert len(launches(tmp_path, source.replace(kernel, unasked))) == 1
 
 
-@pytest.mark.parametrize("last", ["o", "h[1]"])
+@pytest.mark.parametrize("last", ["o", "h[1]", "s.b.data()"])
 def test_how_far_apart_arrays_are_is_not_known(tmp_path, last):
-    kernel = OF_A_RANGE.format("", "const float *first, const float *last", WALKS["until the last"])
-    source = kernel + GIVEN.format(f"float *h[2]; k<<<1, 32>>>(a, {last}, o, 0);")
+    record = "#include <vector>\nstruct S { std::vector<float> a, b; };"
+    kernel = OF_A_RANGE.format(record, "const float *first, const float *last", WALKS["until the last"])
+    first = "s.a.data()" if "." in last else "a"
+    given = "float *h[2]; S s; s.a.resize(9); s.b.resize(9);"
+    source = kernel + GIVEN.format(f"{given} k<<<1, 32>>>({first}, {last}, o, 0);")
     (launch,) = launches(tmp_path, source)
     assert [loop.trip_count for loop in count(launch).loops] == [None]
 
@@ -457,6 +460,25 @@ def test_sums_of_an_address_and_a_number_are_addresses(tmp_path, read, sectors):
     assert profile.sites[load.site].sectors_per_request == sectors
     assert load.root is not None
     assert load.root.name == "x"
+
+
+TESTS = [
+    ("((size_t)x & 15) == 0", [1]),
+    ("(size_t)x % 16 == 0", [1]),
+    ("(uintptr_t)(x + 1) % 16", [1]),
+    ("((((size_t)x) | (size_t)y) & 15) == 0", [1]),
+    ("((((size_t)(x + 2)) | (size_t)y) & 15) == 0", [0]),
+    ("(size_t)(x + threadIdx.x) % 16 == 0", [0.25]),
+    ("(size_t)x % 512 == 0", [0.5]),
+]
+
+
+@pytest.mark.parametrize(("condition", "share"), TESTS)
+def test_arrays_are_aligned(tmp_path, condition, share):
+    source = f"__global__ void k(float *x, float *y, float **at) {{ if ({condition}) y[threadIdx.x] = 1; }}"
+    launch, profile = counted(tmp_path, source, "k=4:64")
+    stores = [one for one in memory_accesses(launch.kernel) if one.is_store]
+    assert [profile.thread_counts[one.region] for one in stores] == share
 
 
 ALIGNED = "__device__ void *aligned(void *p, size_t n) { return (void *)(((size_t)p + n - 1) & ~(n - 1)); }"

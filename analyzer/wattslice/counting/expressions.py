@@ -57,9 +57,6 @@ if TYPE_CHECKING:
 KEPT_LANES = 1 << 22
 """Lanes of results that are kept: 32 MB."""
 
-_OF_DISTANCE = ir.COMPARISONS | {ir.BinaryOp.SUB}
-"""What is asked of two pointers."""
-
 SAME_PROBABILITY = 0.01
 """A measured probability and a counted one that differ by no more say the same."""
 
@@ -332,7 +329,10 @@ class ExpressionEvaluator:
             return int(expr.op is ir.BinaryOp.NE)
         type_ = expr.operand_type
         if isinstance(left, Pointer) and isinstance(right, Pointer):
-            if left.root != right.root or left.root is None or expr.op not in _OF_DISTANCE:
+            if expr.op is ir.BinaryOp.OR:  # whether both are aligned is asked of this
+                offset = scalar(binary(expr.op, left.offset, right.offset, ir.INT64))
+                return Pointer(left.root and right.root, offset)
+            if left.root != right.root or left.root is None:
                 return Chance(0.5) if expr.op in ir.COMPARISONS else VARYING
             left, right, type_ = left.offset, right.offset, ir.INT64
         if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):

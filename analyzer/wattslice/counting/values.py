@@ -394,6 +394,8 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> Value:
         result = fold(op, left, right, type_)
         return VARYING if result is None else result
     if isinstance(left, Pointer) and type_.bits in (0, 64):
+        if op is ir.BinaryOp.MOD and isinstance(right, int) and right > 0 and right & right - 1 == 0:
+            op, right = ir.BinaryOp.AND, right - 1
         if op is ir.BinaryOp.AND and isinstance(right, int):
             return _bits_of_address(left, right)
         if op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB) and not isinstance(right, _NO_SCALARS):
