@@ -444,6 +444,7 @@ AS_NUMBERS = [
     ("*(float *)(reinterpret_cast<uintptr_t>(x) + blockIdx.x * 1024u + 8 * threadIdx.x)", 8),
     ("*(float *)(p - 4 * i)", 4),
     ("*(float *)p", 8),
+    ("*(float *)((char *)x + ((char *)y - (char *)x) + 8 * i)", 8),
     ("((float *)(((size_t)(x + 1) + 127) & ~(size_t)127))[i + 1]", 5),
     ("*(float *)((size_t)x | 4 * i)", None),
 ]

@@ -332,9 +332,9 @@ class ExpressionEvaluator:
             if expr.op is ir.BinaryOp.OR:  # whether both are aligned is asked of this
                 offset = scalar(binary(expr.op, left.offset, right.offset, ir.INT64))
                 return Pointer(left.root and right.root, offset)
-            if left.root != right.root or left.root is None:
-                return Chance(0.5) if expr.op in ir.COMPARISONS else VARYING
-            left, right, type_ = left.offset, right.offset, ir.INT64
+            is_one, offset = left.root == right.root and left.root is not None, left.offset
+            left = offset if is_one else binary(ir.BinaryOp.ADD, offset, UNIFORM, ir.INT64)
+            right, type_ = right.offset, ir.INT64
         if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
             operands = left, right
             result = self._once(expr, operands, lambda: binary(expr.op, *operands, type_))
@@ -817,7 +817,7 @@ def _combine(
         typical = frozenset[ir.Span]().union(*known) if len(known) == len(of_warps) else None
         of_lanes = [side.which for side in (left, right) if isinstance(side, Chance) and not side.uniform]
         found = float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance)
-        alike = None if isinstance(found, float) else np.zeros(found.size, np.int64)
+        alike = np.zeros_like(chance, np.int64) if np.ndim(chance) else None
         which = joint(*of_lanes) if of_lanes else alike
         return Chance(found, uniform, typical=typical, which=which)
     result = np.logical_and(left, right) if is_and else np.logical_or(left, right)
