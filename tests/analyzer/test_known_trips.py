@@ -38,6 +38,10 @@ CASES = [
     ("a distance that grows", "for (float *p = x; p - x < n; p += 4) *p = 1;", [25.0]),
     ("between records", "struct R { float a, b, c; } *r = (R *)x, *e = r + n;"
      " for (int i = 0; i < &e[0] - &r[40]; i++) x[i] = 1;", [60.0]),
+    ("bits of a number", "for (int i = 120; i < __float_as_uint((float)n) >> 23; i++) x[i] = 1;", [13.0]),
+    ("bits of a double", "for (int i = 0; i < __double_as_longlong(1.0 * n) >> 56; i++) x[i] = 1;", [64.0]),
+    ("number of bits", "for (int i = 0; i < __int_as_float(0x41200000); i++) x[i] = 1;", [10.0]),
+    ("bits of data", "for (int i = 0; i < __float_as_int(x[0]); i++) x[i] = 1;", [None]),
     ("known return", AROUND + "{ if (i == 9) return; x[i] = 1; }", [10.0]),
 ]  # fmt: skip
 
@@ -45,6 +49,47 @@ CASES = [
 @pytest.mark.parametrize(("body", "expected"), [pytest.param(*case[1:], id=case[0]) for case in CASES])
 def test_what_data_may_end_is_not_known(tmp_path, body, expected):
     assert trips(tmp_path, body) == expected
+
+
+BIT_FIELDS = [
+    ("o.a + 10", 7), ("o.b ? 3 : 5", 3), ("o.c", 30), ("(1 << o.d) + o.last", 11), ("(o.c += 12, o.c)", 10),
+    ("o.c + x[0]", None), ("(o.c = blockIdx.x, o.c)", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("bound", "expected"), BIT_FIELDS)
+@pytest.mark.parametrize("way", ["", "O p = o; O &o = p; "])
+def test_bit_fields_of_an_argument_are_known(tmp_path, bound, expected, way):
+    record = "struct O { int a : 4; bool b : 1; unsigned c : 5, d : 3; int last; };"
+    kernel = (
+        f"__global__ void k(float *x, O o) {{ {way}int n = {bound}; for (int i = 0; i < n; i++) x[i] = 1; }}"
+    )
+    given = "O o; o.a = -3; o.b = true; o.c = 30; o.d = 3; o.last = 3;"
+    main = f"int main() {{ {given} float *x; k<<<40, 32>>>(x, o); }}"
+    (found,) = launches(tmp_path, f"{record} {kernel} {main}")
+    assert [loop.trip_count for loop in count(found).loops] == [expected]
+
+
+ELEMENTS = [
+    ("for (int i = 0; i < t.v[2]; i++) x[i] = 1;", [7]),
+    ("for (int k = 0; k < 3; k++) for (int i = 0; i < t.v[k]; i++) x[i] = 1;", [3, 5]),
+    ("for (int i = 0; i < t.in.m[1][0] + t.in.c[3]; i++) x[i] = 1;", [39]),
+    ("t.v[1] = n; for (int i = 0; i < t.v[1]; i++) x[i] = 1;", [None]),
+    ("for (int i = 0; i < t.v[int(x[0])]; i++) x[i] = 1;", [None]),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), ELEMENTS)
+def test_elements_of_arrays_in_an_argument_are_known(tmp_path, body, expected):
+    records = "struct In { int m[2][2]; unsigned char c[4]; }; struct T { int v[3]; In in; };"
+    kernel = f"__global__ void k(float *x, int n, T t) {{ {body} }}"
+    given = (
+        "T t; for (int i = 0; i < 3; i++) t.v[i] = 3 + 2 * i; t.in.m[1][0] = 9; t.in.c[3] = 30; t.v[0] = 3;"
+    )
+    (found,) = launches(
+        tmp_path, f"{records} {kernel} int main() {{ {given} float *x; k<<<1, 32>>>(x, 9, t); }}"
+    )
+    assert [loop.trip_count for loop in count(found).loops] == expected
 
 
 def julia(real: np.float32, imaginary: np.float32, most: int) -> int:

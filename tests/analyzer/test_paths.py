@@ -11,6 +11,7 @@ from wattslice import ir
 from wattslice.branch_profile.profile import ArmProbability, BranchProfile
 from wattslice.counting.count import count
 from wattslice.counting.profile import ExecutionProfile, total_counts
+from wattslice.ir.accesses import memory_accesses
 from wattslice.power.methods import Method, counts_for
 from wattslice.power.paths import arms_of_data, as_if_taken, paths, with_probability
 from wattslice.slicing.slices import slice_kernel
@@ -91,6 +92,53 @@ def test_lanes_that_decide_by_themselves_keep_their_warps_busy():
     told = count(launch, BranchProfile((ArmProbability("kernel.cu", 3, "then", 0.1),)))
     assert moved.warp_counts[arm.region] == pytest.approx(told.warp_counts[arm.region])
     assert moved.warp_counts[arm.region] == pytest.approx(1 - 0.9**32)
+
+
+OF_SOME = [("x[i] > 0", 32), ("x[i / 8] > 0", 4), ("x[i / 32] > 0", 1), ("z[i / 16]", 2), ("!z[i / 16]", 2)]
+
+
+@pytest.mark.parametrize(("condition", "number"), OF_SOME)
+@pytest.mark.parametrize("lanes", [32, 16, 8])
+def test_warps_run_an_arm_that_any_of_the_lanes_takes_which_decide_by_themselves(condition, number, lanes):
+    """The expectation by hand: 1 - (1 - p) ** n for n independent choices among the lanes that come there."""
+    text = f"""__global__ void k(const float* x, const bool* z, float* y) {{ int i = threadIdx.x;
+    if (i % 32 < {lanes})
+        if ({condition})
+            y[i] = 1.0f;
+}}
+int main() {{ k<<<1, 256>>>(0, 0, 0); }}"""
+    choices = -(-number * lanes // 32)
+    launch = launch_of(text)
+    plain = count(launch)
+    arm = next(arm for arm in plain.arms if arm.line == 3 and arm.arm == "then")
+    assert plain.thread_counts[arm.region] == pytest.approx(lanes / 64)
+    assert plain.warp_counts[arm.region] == pytest.approx(1 - 0.5**choices)
+    told = count(launch, BranchProfile((ArmProbability("kernel.cu", 3, "then", 0.1),)))
+    assert told.warp_counts[arm.region] == pytest.approx(1 - 0.9**choices)
+    moved = with_probability(launch.kernel, plain, arm, 0.1)
+    assert moved.warp_counts[arm.region] == pytest.approx(1 - 0.9**choices)
+
+
+NESTED = [
+    ("if (x[i / 8] > 0) if (x[i / 8 + 99] > 0) y[i] = 1;", 1 - 0.75**4),
+    ("if (x[i / 8] > 0 && x[i / 8 + 99] > 0) y[i] = 1;", 1 - 0.75**4),
+    ("if (x[i / 8] > 0 || x[i / 8 + 99] > 0) y[i] = 1;", 1 - 0.25**4),
+    ("if (x[i / 8] > 0) if (x[i / 32 + 99] > 0) y[i] = 1;", (1 - 0.5**4) / 2),
+    ("if (i % 32 < 8 && x[i / 32] > 0) y[i] = 1;", 0.5),
+    ("if (x[i / 32] > 0 || i % 32 < 8) y[i] = 1;", 1.0),
+    ("if (i % 32 < 8 && x[i / 4] > 0) y[i] = 1;", 0.75),
+    ("if (x[i / 8] > 0) if (x[i / 32] > 0) if (x[i / 8 + 99] > 0) y[i] = 1;", (1 - 0.75**4) / 2),
+    ("if (x[i / 8] > 0) if (x[i] > 0) y[i] = 1;", 1 - 0.75**32),
+    ("if (x[i / 8] > 0) { if (i < 4) return; } if (x[i / 8] > 9) y[i] = 1;", 1 - 0.5**4),
+]
+
+
+@pytest.mark.parametrize(("body", "share"), NESTED)
+def test_lanes_that_choose_alike_twice_are_as_many_as_once(body: str, share: float):
+    text = f"__global__ void k(const float* x, float* y) {{ int i = threadIdx.x; {body} }}"
+    launch = launch_of(text + " int main() { k<<<1, 256>>>(0, 0); }")
+    (store,) = (one for one in memory_accesses(launch.kernel) if one.is_store)
+    assert count(launch).warp_counts[store.region] == pytest.approx(share)
 
 
 def test_the_regions_of_an_arm_hold_what_is_nested_in_it():

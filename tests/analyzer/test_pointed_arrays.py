@@ -8,6 +8,7 @@ from wattslice import analyze_text
 from wattslice.counting.count import count
 from wattslice.counting.iterations import SurveyError
 from wattslice.counting.loops import Loops
+from wattslice.ir import MemorySpace
 from wattslice.ir.accesses import memory_accesses
 from wattslice.launches.overrides import OverrideError
 from wattslice.workload.launch_work import launch_work, residency
@@ -379,3 +380,127 @@ def test_bits_of_an_address_are_those_of_the_place_in_its_array(tmp_path, cast):
     assert profile.thread_counts[first.region] == 0.5
     assert [profile.sites[one.site].sectors_per_request for one in (first, other)] == [2, 3]
     assert profile.assumptions == ()
+
+
+WALKS = {
+    "until the last": "for (const float *p = first; p != last; p++) s += *p;",
+    "below the last": "for (const float *p = first; p < last; p++) s += *p;",
+    "from the last": "while (last != first) s += *--last;",
+    "so many": "for (int i = 0; i < last - first; i++) s += first[i];",
+    "behind the first": "for (int i = 0; first + i < last; i++) s += first[i];",
+    "in bytes": "for (size_t i = 0; i < ((size_t)last - (size_t)first) / 4; i++) s += first[i];",
+    "by addresses": "for (size_t p = (size_t)first; p < (size_t)last; p += 4) s += *(const float *)p;",
+    "the nearer of two": "const float *e = first + 3 * n;"
+    " for (auto p = first; p < (e < last ? e : last); p++) s += *p;",
+}
+OF_A_RANGE = "{} __global__ void k({}, float *o, int n) {{ float s = 0; {} o[threadIdx.x] = s; }}"
+GIVEN = "int main() {{ float *a, *o; cudaMalloc(&a, 4000); cudaMalloc(&o, 4000); {} }}"
+
+
+@pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
+@pytest.mark.parametrize("last", ["a + 990", "&a[990]", "(float *)((char *)a + 3960)"])
+def test_pointers_into_one_array_are_as_far_apart_as_they_were_given(tmp_path, walk, last):
+    kernel = OF_A_RANGE.format("", "const float *first, const float *last", walk)
+    (launch,) = launches(tmp_path, kernel + GIVEN.format(f"k<<<1, 32>>>(a + 10, {last}, o, 1000);"))
+    (loop,) = count(launch).loops
+    assert loop.trip_count == 980
+
+
+def test_a_pair_of_pointers_in_a_record_is_a_range(tmp_path):
+    walk = "for (float x : r) s += x;"
+    kernel = OF_A_RANGE.format(
+        "struct R { float *b, *e; __device__ float *begin() const { return b; }"
+        " __device__ float *end() const { return e; } };",
+        "R r",
+        walk,
+    )
+    (launch,) = launches(tmp_path, kernel + GIVEN.format("k<<<1, 32>>>(R{a, a + 700}, o, 0);"))
+    assert [loop.trip_count for loop in count(launch).loops] == [700]
+
+
+def test_launches_with_ranges_of_other_lengths_are_told_apart(tmp_path):
+    kernel = OF_A_RANGE.format("", "const float *first, const float *last", WALKS["until the last"])
+    source = kernel + GIVEN.format("k<<<1, 32>>>(a, a + 30, o, 0); k<<<1, 32>>>(a, a + 500, o, 0);")
+    found = launches(tmp_path, source)
+    assert [loop.trip_count for one in found for loop in count(one).loops] == [30, 500]
+    unasked = kernel.replace(WALKS["until the last"], "if (last != nullptr) s = *first + *last;")
+    assert len(launches(tmp_path, source.replace(kernel, unasked))) == 1
+
+
+@pytest.mark.parametrize("last", ["o", "h[1]", "s.b.data()"])
+def test_how_far_apart_arrays_are_is_not_known(tmp_path, last):
+    record = "#include <vector>\nstruct S { std::vector<float> a, b; };"
+    kernel = OF_A_RANGE.format(record, "const float *first, const float *last", WALKS["until the last"])
+    first = "s.a.data()" if "." in last else "a"
+    given = "float *h[2]; S s; s.a.resize(9); s.b.resize(9);"
+    source = kernel + GIVEN.format(f"{given} k<<<1, 32>>>({first}, {last}, o, 0);")
+    (launch,) = launches(tmp_path, source)
+    assert [loop.trip_count for loop in count(launch).loops] == [None]
+
+
+AS_NUMBERS = [
+    ("*(float *)((size_t)x + 4 * i)", 4),
+    ("*(float *)(4 * i + (size_t)x)", 4),
+    ("*(float *)(reinterpret_cast<uintptr_t>(x) + blockIdx.x * 1024u + 8 * threadIdx.x)", 8),
+    ("*(float *)(p - 4 * i)", 4),
+    ("*(float *)p", 8),
+    ("*(float *)((char *)x + ((char *)y - (char *)x) + 8 * i)", 8),
+    ("((float *)(((size_t)(x + 1) + 127) & ~(size_t)127))[i + 1]", 5),
+    ("*(float *)((size_t)x | 4 * i)", None),
+]
+
+
+@pytest.mark.parametrize(("read", "sectors"), AS_NUMBERS)
+def test_sums_of_an_address_and_a_number_are_addresses(tmp_path, read, sectors):
+    source = (
+        "__global__ void k(float *x, float *y) { size_t i = blockIdx.x * blockDim.x + threadIdx.x;"
+        f" size_t p = (size_t)x; p = p + i * 8; p += 1024; y[i] = {read}; }}"
+    )
+    launch, profile = counted(tmp_path, source, "k=4:64")
+    (load,) = [one for one in memory_accesses(launch.kernel) if not one.is_store]
+    assert profile.sites[load.site].sectors_per_request == sectors
+    assert load.root is not None
+    assert load.root.name == "x"
+
+
+TESTS = [
+    ("((size_t)x & 15) == 0", [1]),
+    ("(size_t)x % 16 == 0", [1]),
+    ("(uintptr_t)(x + 1) % 16", [1]),
+    ("((((size_t)x) | (size_t)y) & 15) == 0", [1]),
+    ("((((size_t)(x + 2)) | (size_t)y) & 15) == 0", [0]),
+    ("(size_t)(x + threadIdx.x) % 16 == 0", [0.25]),
+    ("(size_t)x % 512 == 0", [0.5]),
+]
+
+
+@pytest.mark.parametrize(("condition", "share"), TESTS)
+def test_arrays_are_aligned(tmp_path, condition, share):
+    source = f"__global__ void k(float *x, float *y, float **at) {{ if ({condition}) y[threadIdx.x] = 1; }}"
+    launch, profile = counted(tmp_path, source, "k=4:64")
+    stores = [one for one in memory_accesses(launch.kernel) if one.is_store]
+    assert [profile.thread_counts[one.region] for one in stores] == share
+
+
+ALIGNED = "__device__ void *aligned(void *p, size_t n) { return (void *)(((size_t)p + n - 1) & ~(n - 1)); }"
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        "(((uintptr_t)raw + 127) & ~(uintptr_t)127)",
+        "(16 + (size_t)raw)",
+        "(where / 64 * 64)",
+        "aligned(raw, 1024)",
+    ],
+)
+def test_an_address_in_shared_memory_that_is_computed_as_a_number_stays_there(tmp_path, at):
+    source = (
+        f"{ALIGNED} __global__ void k(float *x, float *y) {{ extern __shared__ char raw[];"
+        f" uintptr_t where = (uintptr_t)raw; where += 63; float *s = (float *){at};"
+        " s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); y[threadIdx.x] = s[threadIdx.x * 2 % 64]; }"
+    )
+    launch, profile = counted(tmp_path, source, "k=4:64:4096")
+    shared = [one for one in memory_accesses(launch.kernel) if one.space is MemorySpace.SHARED]
+    known = {one.is_store: profile.sites[one.site].bank_passes for one in shared}
+    assert known == ({True: None, False: None} if "/" in at else {True: 1, False: 2})

@@ -235,6 +235,20 @@ def test_template_in_a_namespace_and_members_of_a_structure(tmp_path: Path):
     assert launch.arguments == (None, 12, 5)
 
 
+def test_elements_of_arrays_and_bit_fields_of_a_structure(tmp_path: Path):
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "struct Box { int rows[3]; unsigned low : 5, high : 7; };\n"
+        "__global__ void k(float *x, Box b) { x[b.rows[1] + b.rows[2]] = b.low; }\n"
+        "int main() { Box b; for (int i = 0; i < 3; i++) b.rows[i] = 7 + i; b.low = 3; "
+        "k<<<2, 32>>>(0, b); }\n"
+    )
+    body = "".join(f"ld.param.u32 %r{at}, [NAME_param_1+{at}]; " for at in (4, 8, 12)) + "ret;"
+    path = ptx(tmp_path / "k.ptx", entry("_Z1kPf3Box", "u64", "b8 16", body=body), sources=(source,))
+    (launch,) = launches(path)
+    assert launch.arguments == (None, 8, 9, None)  # the last is a word of two bit-fields
+
+
 @pytest.mark.parametrize(
     ("written", "mangled"),
     [

@@ -39,12 +39,14 @@ from wattslice.counting.values import (
     convert,
     is_warp_uniform,
     join,
+    joint,
     scalar,
     select,
     truth,
     typically,
     unknown_of,
 )
+from wattslice.ir.c_arithmetic import wrapped
 from wattslice.ir.loops import conjuncts_of
 from wattslice.ir.objects import part_of, pointers_in
 
@@ -327,9 +329,12 @@ class ExpressionEvaluator:
             return int(expr.op is ir.BinaryOp.NE)
         type_ = expr.operand_type
         if isinstance(left, Pointer) and isinstance(right, Pointer):
-            if left.root != right.root or left.root is None:
-                return Chance(0.5) if expr.op in ir.COMPARISONS else VARYING
-            left, right, type_ = left.offset, right.offset, ir.INT64
+            if expr.op is ir.BinaryOp.OR:  # whether both are aligned is asked of this
+                offset = scalar(binary(expr.op, left.offset, right.offset, ir.INT64))
+                return Pointer(left.root and right.root, offset)
+            is_one, offset = left.root == right.root and left.root is not None, left.offset
+            left = offset if is_one else binary(ir.BinaryOp.ADD, offset, UNIFORM, ir.INT64)
+            right, type_ = right.offset, ir.INT64
         if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
             operands = left, right
             result = self._once(expr, operands, lambda: binary(expr.op, *operands, type_))
@@ -364,14 +369,15 @@ class ExpressionEvaluator:
     def arms(self, mask: Mask, condition: Chance) -> tuple[Mask, Mask]:
         """The lanes of `mask` that take each arm of a branch."""
         chance, perhaps = condition.probability, self.state.masks.perhaps
-        ways = {"together": condition.uniform, "typical": condition.typical is not None}
-        return perhaps(mask, chance, **ways), perhaps(mask, 1.0 - chance, **ways)
+        is_typical, which = condition.typical is not None, condition.which
+        arm = partial(perhaps, mask, together=condition.uniform, typical=is_typical, which=which)
+        return arm(chance), arm(1.0 - chance)
 
     def weighed(self, span: ir.Span, condition: Chance) -> tuple[Chance, ProbabilitySource]:
         """How probably `condition` holds: from the profile for its line, else as it says itself."""
         known = self.profiled(span)
         if known is not None:
-            return Chance(known, condition.uniform), ProbabilitySource.PROFILE
+            return Chance(known, condition.uniform, which=condition.which), ProbabilitySource.PROFILE
         if condition.typical is not None:
             for guess in condition.typical:
                 self.state.tallies.assume_branch(guess)
@@ -417,7 +423,7 @@ class ExpressionEvaluator:
         elif isinstance(left, Chance):
             known = self.profiled(expr.span, RIGHT)
             if known is not None:
-                left = Chance(known if is_and else 1.0 - known, left.uniform)
+                left = Chance(known if is_and else 1.0 - known, left.uniform, which=left.which)
             elif self.profiled(expr.span) is None:  # a profile by hand may know the whole condition only
                 left, _ = self.weighed(expr.span, left)
             inner = self.arms(mask, left)[not is_and]
@@ -677,7 +683,10 @@ class ExpressionEvaluator:
         if self.state.boundaries is not None:
             self.state.boundaries.function(expr, values, mask.active)
         if expr.name == ir.BIT_FIELD:
-            return unknown_of(values[0])
+            whole, width = values
+            if isinstance(whole, int) and isinstance(width, int) and isinstance(expr.arguments[0], ir.Read):
+                return wrapped(whole, replace(expr.type, bits=width))  # in registers each has its own place
+            return unknown_of(whole)
         is_warp = self.state.has_blocks  # else lanes are iterations of threads here and there
         found = exchanged(expr.name, values, mask, self.state.threads.block_lanes) if is_warp else None
         if found is not None:
@@ -806,8 +815,10 @@ def _combine(
         of_warps = [side.typical for side in (left, right) if isinstance(side, Chance)]
         known = [one for one in of_warps if one is not None]
         typical = frozenset[ir.Span]().union(*known) if len(known) == len(of_warps) else None
-        return Chance(
-            float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance), uniform, typical=typical
-        )
+        of_lanes = [side.which for side in (left, right) if isinstance(side, Chance) and not side.uniform]
+        found = float(chance) if np.ndim(chance) == 0 else cast(Lanes, chance)
+        alike = np.zeros_like(chance, np.int64) if np.ndim(chance) else None
+        which = joint(*of_lanes) if of_lanes else alike
+        return Chance(found, uniform, typical=typical, which=which)
     result = np.logical_and(left, right) if is_and else np.logical_or(left, right)
     return int(result) if np.ndim(result) == 0 else result

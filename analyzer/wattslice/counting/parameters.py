@@ -26,7 +26,7 @@ def bind_parameters(state: State, default: int) -> None:
     """Gives parameters their values; integers nobody knows are assumed, which is told when they are read."""
     launch = state.launch
     kernel = launch.kernel
-    agreeing, arrays = assumed_sizes(launch), launch.same_arrays
+    agreeing, places = assumed_sizes(launch), launch.places
     for parameter, argument in zip(kernel.parameters, launch.arguments, strict=True):
         value: int | float | None = argument
         is_size = parameter.type.is_integral and parameter.type.lanes == 1
@@ -36,10 +36,10 @@ def bind_parameters(state: State, default: int) -> None:
         if value is not None:
             state.environment[parameter] = value
         elif parameter.type.kind is ir.TypeKind.POINTER:
-            state.environment[parameter] = Pointer(arrays.get(parameter, parameter), 0)
+            state.environment[parameter] = Pointer(*places.get(parameter, (parameter, 0)))
         for offset, path, _ in pointers_in(parameter.type) if parameter.type.fields else ():
             behind = ir.Behind(parameter, offset)
-            held = Pointer(arrays.get(behind, behind), 0)
+            held = Pointer(*places.get(behind, (behind, 0)))
             if parameter.space is not ir.MemorySpace.LOCAL:
                 state.environment[parameter, path] = held
             elif parameter in state.objects.unwritten:  # a struct that holds an array lies in memory
@@ -52,7 +52,8 @@ def bind_parameters(state: State, default: int) -> None:
         if parameter.space is not ir.MemorySpace.LOCAL:
             state.environment[(parameter, member.path)] = member.value
         elif parameter in state.objects.unwritten:
-            state.inputs.constants[(parameter, offset_of(parameter.type, member.path))] = member.value
+            offset = offset_of(parameter.type, member.path) + member.element_bytes
+            state.inputs.constants[parameter, offset] = member.value
     for key in list(state.environment):
         if (key[0] if isinstance(key, tuple) else key) in state.objects.hidden:
             del state.environment[key]

@@ -17,6 +17,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from wattslice.counting.pieces import Plan, Planner, Structure, TooManyPiecesError
+from wattslice.counting.values import joint
 
 WARP_SIZE = 32
 FULL_LAUNCH_LANES = 4096
@@ -150,6 +151,7 @@ class Mask(Struct, frozen=True, eq=False, dict=True):
 
     A warp issues as often as its busiest lane asks for, hence `warp_mean` ≥ `thread_mean`. `certain`: the
     weights if every chance that the lanes take one by one had come out true; ``weights`` itself without any.
+    `which`: lanes of a warp for which it is the same number take them together; None: none do.
     `means`: computes the means, which nobody asks for of many a mask.
     """
 
@@ -157,6 +159,7 @@ class Mask(Struct, frozen=True, eq=False, dict=True):
     certain: NDArray[np.float64]
     lanes_active: int
     means: Callable[[Mask], tuple[float, float]]
+    which: NDArray[np.int64] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -198,6 +201,7 @@ class Mask(Struct, frozen=True, eq=False, dict=True):
             weights if self.certain is self.weights else self.certain * factor,
             self.lanes_active if factor > 0 else 0,
             lambda _: (self.thread_mean * factor, self.warp_mean * factor),
+            self.which,
         )
 
 
@@ -227,8 +231,24 @@ def _runs_of_warps(mask: Mask) -> NDArray[np.float64]:
         return mask.busiest_lanes
     rows, runs = weights.reshape(-1, WARP_SIZE), of_busiest_lanes(certain)
     chances = np.divide(rows, runs[:, None], out=np.zeros_like(rows), where=runs[:, None] > 0)
+    if mask.which is not None:
+        chances = _of_groups(chances, mask.which.reshape(-1, WARP_SIZE))
     misses = np.subtract(1.0, np.minimum(chances, 1.0, out=chances), out=chances)
     return runs * (1.0 - np.multiply.reduce(misses, axis=1))
+
+
+def _of_groups(chances: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The greatest chance of each group of lanes, which are those of a row with the same number, in its first
+    lane; 0 in the others.
+    """
+    order = np.argsort(which, axis=1, kind="stable")
+    groups = np.take_along_axis(which, order, axis=1)
+    is_first = np.ones(which.shape, np.bool_)
+    is_first[:, 1:] = groups[:, 1:] != groups[:, :-1]
+    found = np.zeros_like(chances)
+    ordered = np.take_along_axis(chances, order, axis=1).ravel()
+    found[is_first] = np.maximum.reduceat(ordered, np.flatnonzero(is_first))
+    return found
 
 
 class Masks:
@@ -241,18 +261,22 @@ class Masks:
         self.all = Mask(everywhere, everywhere, number, lambda _: (1.0, 1.0))  # exact, where no sum would be
         self.none = self.of(np.zeros_like(threads.population))
 
-    def of(self, weights: NDArray[np.float64], certain: NDArray[np.float64] | None = None) -> Mask:
-        """The mask with these weights. With `certain`, every lane takes its chance by itself, and a warp runs
-        when any of its lanes does.
+    def of(
+        self,
+        weights: NDArray[np.float64],
+        certain: NDArray[np.float64] | None = None,
+        which: NDArray[np.int64] | None = None,
+    ) -> Mask:
+        """The mask with these weights. With `certain`, every lane takes its chance by itself, or with those
+        for which `which` is the same, and a warp runs when any of its lanes does.
         """
-        return Mask(
-            weights, weights if certain is None else certain, int(np.count_nonzero(weights)), self._means
-        )
+        number = int(np.count_nonzero(weights))
+        return Mask(weights, weights if certain is None else certain, number, self._means, which)
 
     def where(self, mask: Mask, condition: NDArray[np.bool_] | NDArray[np.float64]) -> Mask:
         """`mask` with its weights multiplied lane by lane."""
         certain = None if mask.certain is mask.weights else mask.certain * condition
-        return self.of(mask.weights * condition, certain)
+        return self.of(mask.weights * condition, certain, mask.which)
 
     def typical(self, mask: Mask) -> Mask:
         """`mask` as if each warp ran with the lanes that it has on the mean, spread evenly over it.
@@ -269,21 +293,29 @@ class Masks:
         return self.of((share * (np.diff(place, axis=1, prepend=0.0) > 0)).ravel())
 
     def perhaps(
-        self, mask: Mask, chance: float | NDArray[np.float64], *, together: bool, typical: bool = False
+        self,
+        mask: Mask,
+        chance: float | NDArray[np.float64],
+        *,
+        together: bool,
+        typical: bool = False,
+        which: NDArray[np.int64] | None = None,
     ) -> Mask:
-        """The lanes of `mask`, each with a probability: all lanes of a warp `together`, or each by itself;
-        or those of a `typical` warp that have 1.
+        """The lanes of `mask`, each with a probability: all lanes of a warp `together`, or each by itself,
+        or with those for which `which` is the same; or those of a `typical` warp that have 1.
         """
+        if mask.certain is not mask.weights:
+            which = joint(mask.which, which)
         if typical:
             return self.where(self.typical(mask), np.asarray(chance, np.float64))
         if isinstance(chance, float):
             if together or chance in (0.0, 1.0):
                 return mask.scaled(chance)
-            return self.of(mask.weights * chance, mask.certain)
+            return self.of(mask.weights * chance, mask.certain, which)
         chances = np.broadcast_to(np.asarray(chance, np.float64), mask.weights.shape)
         if together or bool(((chances == 0.0) | (chances == 1.0)).all()):
             return self.where(mask, chances)
-        return self.of(mask.weights * chances, np.where(chances > 0.0, mask.certain, 0.0))
+        return self.of(mask.weights * chances, np.where(chances > 0.0, mask.certain, 0.0), which)
 
     def diverging(self, mask: Mask, factor: float, warp_factor: float) -> Mask:
         """Every weight times `factor`, and every full warp that runs in `mask` times `warp_factor` ≥ factor.
@@ -309,4 +341,5 @@ class Masks:
         if a.certain is a.weights and b.certain is b.weights:
             return self.of(a.weights + b.weights)
         weights = a.weights + b.weights
-        return self.of(weights, np.maximum(weights, np.maximum(a.certain, b.certain)))
+        which = joint(*(one.which for one in (a, b) if one.certain is not one.weights))
+        return self.of(weights, np.maximum(weights, np.maximum(a.certain, b.certain)), which)

@@ -62,15 +62,17 @@ class Pointer(Struct, frozen=True, eq=False):
 class Chance(Struct, frozen=True, eq=False):
     """A truth value known only by its probability, for all lanes or per lane.
 
-    `uniform`: all lanes of a warp decide alike; else each decides by itself, as its own data say. `values`:
-    the different ones of the lanes that one unknown was compared with; 0 where it is not so. `typical`: 0 or
-    1 for each of the lanes that run in a typical warp, else as in `Unknown`.
+    `uniform`: all lanes of a warp decide alike; else each decides by itself, as its own data say, or those
+    alike for which `which` is the same number. `values`: the different ones of the lanes that one unknown was
+    compared with; 0 where it is not so. `typical`: 0 or 1 for each of the lanes that run in a typical warp,
+    else as in `Unknown`.
     """
 
     probability: float | NDArray[np.float64]
     uniform: bool = False
     values: int = 0
     typical: frozenset[ir.Span] | None = None
+    which: NDArray[np.int64] | None = None
 
 
 class Record(Struct, frozen=True, eq=False):
@@ -144,6 +146,12 @@ def which_of(*values: Value) -> NDArray[np.int64] | None:
                 whole = part.view(np.int64) if part.dtype.itemsize == 8 else part.astype(np.int64)
                 found = whole if found is None else found * _SPREAD + whole
     return found
+
+
+def joint(*which: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+    """The same number for lanes that are alike by each of `which`; None where by one no lanes are."""
+    known = [one for one in which if one is not None]
+    return which_of(*known) if len(known) == len(which) else None
 
 
 _SPREAD = 0x1E3779B97F4A7C15
@@ -358,7 +366,7 @@ def _unknown_comparison(op: ir.BinaryOp, a: Scalar, b: Scalar, *, together: bool
     """One half; but what all lanes share equals at most one of the values in which they differ."""
     part_a, part_b = _lane_part(a), _lane_part(b)
     if part_a is None or part_b is None:
-        return Chance(0.5, together)
+        return Chance(0.5, together, which=shared_by(a, b).which)
     difference = _residue(part_a - part_b)
     alike = is_warp_uniform(difference)
     is_shared = not alike or all(value.everywhere for value in (a, b) if isinstance(value, Unknown))
@@ -385,8 +393,15 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> Value:
     if type(left) is int and type(right) is int:  # mostly
         result = fold(op, left, right, type_)
         return VARYING if result is None else result
-    if op is ir.BinaryOp.AND and isinstance(left, Pointer) and isinstance(right, int):
-        return _bits_of_address(left, right)
+    if isinstance(left, Pointer) and type_.bits in (0, 64):
+        if op is ir.BinaryOp.MOD and isinstance(right, int) and right > 0 and right & right - 1 == 0:
+            op, right = ir.BinaryOp.AND, right - 1
+        if op is ir.BinaryOp.AND and isinstance(right, int):
+            return _bits_of_address(left, right)
+        if op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB) and not isinstance(right, _NO_SCALARS):
+            return Pointer(left.root, scalar(binary(op, left.offset, right, ir.INT64)))
+    elif isinstance(right, Pointer) and op is ir.BinaryOp.ADD and type_.bits in (0, 64):
+        return binary(op, right, left, type_)
     a, b = scalar(left), scalar(right)
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         if op is ir.BinaryOp.COMMA:
@@ -412,7 +427,7 @@ ALIGNMENT = 256
 
 def _bits_of_address(pointer: Pointer, mask: int) -> Value:
     """`address & mask`: what lies below a multiple of a power of two, or that multiple."""
-    low = mask & ALIGNMENT - 1
+    low, size = mask & ALIGNMENT - 1, -mask & (1 << 64) - 1
     if pointer.root is None or isinstance(pointer.offset, Unknown):
         return VARYING
     if mask == low:
@@ -421,6 +436,8 @@ def _bits_of_address(pointer: Pointer, mask: int) -> Value:
         return Pointer(
             pointer.root, scalar(binary(ir.BinaryOp.AND, pointer.offset, low - ALIGNMENT, ir.INT64))
         )
+    if isinstance(pointer.offset, int) and size > ALIGNMENT and size & size - 1 == 0:
+        return Pointer(pointer.root, Unknown(uniform=True, everywhere=True, stride=ALIGNMENT))
     return VARYING
 
 
@@ -571,7 +588,7 @@ def truth(value: Value) -> bool | NDArray[np.bool_] | Chance:
         return Chance(0.5, uniform=True)
     if isinstance(value, Unknown) and value.typical is not None and isinstance(value.delta, np.ndarray):
         return Chance((value.delta != 0).astype(np.float64), typical=value.typical)
-    return Chance(0.5)
+    return Chance(0.5, which=shared_by(value).which)
 
 
 def convert(value: Value, type_: ir.Type) -> Value:

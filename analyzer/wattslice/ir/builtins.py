@@ -24,6 +24,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+import struct
 from collections.abc import Callable
 from enum import Enum
 from types import MappingProxyType
@@ -109,6 +110,11 @@ def _byte_perm(x: int, y: int, selector: int) -> int:
         signs = 255 * (byte >> 7)
         result = result | byte + (choice >> 3) * (signs - byte) << bit
     return result
+
+
+def _seen_as(old: str, new: str) -> Callable[[Number], Number]:
+    """What the bytes of a number of one format are in another one (formats of `struct`)."""
+    return lambda x: struct.unpack(new, struct.pack(old, x))[0]
 
 
 def _at_most_32(shift: int) -> int:
@@ -259,12 +265,12 @@ _ROWS = (
     _curand("curand_normal2_double", 4, fp64=8, special=3),
     _curand("curand_log_normal", 1, fp32=6, special=2.5),
     # Bits seen as another type: arithmetic on the value could use nothing of it.
-    Row("__float_as_int", Cost.FREE, declared="int(float)"),
-    Row("__int_as_float", Cost.FREE, declared="float(int)"),
-    Row("__float_as_uint", Cost.FREE, declared="unsigned(float)"),
-    Row("__uint_as_float", Cost.FREE, declared="float(unsigned)"),
-    Row("__double_as_longlong", Cost.FREE, declared="long long(double)"),
-    Row("__longlong_as_double", Cost.FREE, declared="double(long long)"),
+    Row("__float_as_int", Cost.FREE, declared="int(float)", value=_seen_as("f", "i")),
+    Row("__int_as_float", Cost.FREE, declared="float(int)", value=_seen_as("i", "f")),
+    Row("__float_as_uint", Cost.FREE, declared="unsigned(float)", value=_seen_as("f", "I")),
+    Row("__uint_as_float", Cost.FREE, declared="float(unsigned)", value=_seen_as("I", "f")),
+    Row("__double_as_longlong", Cost.FREE, declared="long long(double)", value=_seen_as("d", "q")),
+    Row("__longlong_as_double", Cost.FREE, declared="double(long long)", value=_seen_as("q", "d")),
     Row("int_as_float float_as_int", Cost.FREE),
     Row("__half_as_short __short_as_half __half_as_ushort __ushort_as_half", Cost.FREE),
     # The argument itself, in another type or place:

@@ -497,8 +497,7 @@ NEXT_ELEMENT = "_ZNSt6vectorix"
 """How the linker knows the operator[] of vectors: the loop over a range of any container asks it."""
 
 BIT_FIELD = "bit-field"
-"""The intrinsic that gives a bit-field of its argument, which is the whole member: width and place in it are
-not kept."""
+"""The intrinsic that gives so many bits, its second argument, of a member: their place in it is not kept."""
 
 UNREAD = "a statement that could not be read"
 LOST_JUMP = "a goto that is not followed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from pathlib import PurePath
 
 from msgspec import Struct
@@ -60,24 +61,29 @@ class NamedValue(Struct, frozen=True):
 
 
 class MemberValue(Struct, frozen=True):
-    """The value of one scalar inside a by-value struct parameter: `parameter` index, member `path`."""
+    """The value of one scalar inside a by-value struct parameter: `parameter` index, member `path`.
+
+    `element_bytes`: of an element of an array, how far it lies from the first one.
+    """
 
     parameter: int
     path: tuple[str, ...]
     value: int | float
+    element_bytes: int = 0
 
 
 class GivenPointer(Struct, frozen=True):
     """A pointer that the host code hands over: in parameter number `parameter`, so many bytes from its start.
 
-    `array`: a number, equal for pointers to the same place. `extent_bytes`: allocated from there on, None
-    when unknown.
+    `array`: a number, equal for pointers into one array; `at_bytes`: how far from its start. `extent_bytes`:
+    allocated from there on, None when unknown.
     """
 
     parameter: int
     offset_bytes: int
     array: int
     extent_bytes: int | None
+    at_bytes: int = 0
 
 
 class UnknownArgument(Struct, frozen=True):
@@ -212,13 +218,21 @@ class KernelLaunch(Struct, frozen=True):
 
     @property
     def same_arrays(self) -> dict[ir.Root, ir.Root]:
-        """Of each known pointer what it points to: by the first pointer to the same place."""
-        first: dict[int, ir.Root] = {}
-        return {
-            root: first.setdefault(given.array, root)
-            for given in self.contents.pointers
-            for root in (self._behind(given),)
-        }
+        """Of each known pointer what it points to: by the first pointer there."""
+        return {root: first for root, (first, _) in self.places.items()}
+
+    @property
+    def places(self) -> dict[ir.Root, tuple[ir.Root, int]]:
+        """Where each known pointer points: at the first one to the same place, or, where the kernel asks how
+        far apart pointers are, so many bytes behind the lowest one into the same array.
+        """
+        are_one, found = _compares_pointers(self.kernel), dict[ir.Root, tuple[ir.Root, int]]()
+        lowest: dict[tuple[int, int], tuple[ir.Root, int]] = {}
+        for given in sorted(self.contents.pointers, key=lambda given: given.at_bytes):
+            root, place = self._behind(given), (given.array, 0 if are_one else given.at_bytes)
+            first, start = lowest.setdefault(place, (root, given.at_bytes))
+            found[root] = first, given.at_bytes - start
+        return found
 
     def _behind(self, given: GivenPointer) -> ir.Root:
         parameter = self.kernel.parameters[given.parameter]
@@ -235,6 +249,17 @@ class KernelLaunch(Struct, frozen=True):
         """Blocks of the grid."""
         x, y, z = self.grid
         return x * y * z
+
+
+@lru_cache(maxsize=16)
+def _compares_pointers(kernel: ir.Kernel) -> bool:
+    """Whether the kernel computes with pointers, as such or as numbers, but for tests for null."""
+    return any(
+        isinstance(node, ir.Binary)
+        and any(ir.strip_casts(side).type.kind is ir.TypeKind.POINTER for side in (node.left, node.right))
+        and not any(isinstance(ir.strip_casts(side), ir.Constant) for side in (node.left, node.right))
+        for node in ir.expressions_below(kernel.body)
+    )
 
 
 def trip_name(kernel: ir.Kernel, loop: ir.Loop) -> str:

@@ -42,7 +42,17 @@ from wattslice.launches.launch import (
     NamedValue,
     UnknownArgument,
 )
-from wattslice.launches.memory import Pointer, Record, Unknown, Value, convert, told_why
+from wattslice.launches.memory import (
+    Pointer,
+    Record,
+    Storage,
+    Unknown,
+    Value,
+    convert,
+    number_in,
+    offset_of,
+    told_why,
+)
 from wattslice.launches.sizes import covering_grid, orders_in
 from wattslice.launches.zeros import ZeroArrays
 from wattslice_models.gpu import Gpu
@@ -96,7 +106,7 @@ def launches_of(
     equal: dict[tuple[object, ...], list[KernelLaunch]] = {}
     for launch in launches:
         shape = (launch.grid, launch.block, launch.dynamic_shared_bytes)
-        shared = frozenset(pair for pair in launch.same_arrays.items() if pair[0] != pair[1])
+        shared = frozenset(pair for pair in launch.places.items() if pair[0] != pair[1][0])
         key = (
             *shape,
             shared,
@@ -380,14 +390,14 @@ def _members(kernel: ir.Kernel, instance: LaunchInstance) -> list[MemberValue]:
 
 def _pointers(kernel: ir.Kernel, instance: LaunchInstance) -> Iterator[GivenPointer]:
     """The arguments that point to a known place, and the pointers in records by value that do."""
-    numbers: dict[Pointer, int] = {}
+    numbers: dict[tuple[Storage, int], int] = {}
     for index, (parameter, value) in enumerate(zip(kernel.parameters, instance.arguments, strict=False)):
         cells = value.cells if isinstance(value, Record) else {0: value}
         for offset, _, _ in pointers_in(parameter.type):
             cell = cells.get(offset)
             if isinstance(cell, Pointer):
-                number = numbers.setdefault(cell, len(numbers))
-                yield GivenPointer(index, offset, number, extent_of(cell))
+                number = numbers.setdefault(cell.array, len(numbers))
+                yield GivenPointer(index, offset, number, extent_of(cell), cell.offset)
 
 
 def _lanes(index: int, type_: ir.Type, value: Record) -> Iterator[MemberValue]:
@@ -403,10 +413,17 @@ def _scalars(
 ) -> list[MemberValue]:
     found: list[MemberValue] = []
     for member in type_.fields:
-        where = offset + member.offset_bytes
+        where = offset + (offset_of(type_, (member.name,)) if member.bits else member.offset_bytes)
         cell = value.cells.get(where)
         if member.type.kind is ir.TypeKind.RECORD:
             found.extend(_scalars(index, (*path, member.name), member.type, value, where))
+        elif member.type.kind is ir.TypeKind.ARRAY and (element := number_in(member.type)) is not None:
+            cells = (
+                (at, value.cells.get(where + at))
+                for at in range(0, member.type.size_bytes, element.size_bytes)
+            )
+            numbers = ((at, one) for at, one in cells if isinstance(one, (int, float)))
+            found.extend(MemberValue(index, (*path, member.name), one, at) for at, one in numbers)
         elif isinstance(cell, (int, float)) and member.type.lanes == 1:
             found.append(MemberValue(index, (*path, member.name), cell))
     return found

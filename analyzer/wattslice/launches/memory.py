@@ -152,6 +152,13 @@ class Pointer(Struct, frozen=True, eq=False):
     def __hash__(self) -> int:
         return hash((self.storage, self.offset))
 
+    @property
+    def array(self) -> tuple[Storage, int]:
+        """Equal for pointers whose offsets tell how far apart they are: not to elements of two vectors, nor
+        to members that have no place of their own.
+        """
+        return self.storage, self.offset // _PAGE if self.offset >= 0 else self.offset
+
 
 class Record(Struct, frozen=True, eq=False):
     """A struct, array, vector or dim3 as a value: scalars by byte offset from its start."""
@@ -508,7 +515,7 @@ class Memory:
         """Fresh storage for a variable of the current call."""
         kind = variable.type.kind
         is_scalar = kind in NUMBERS and variable.type.lanes == 1
-        number = _number_in(variable.type)
+        number = number_in(variable.type)
         storage = Storage(
             variable.name,
             is_named=is_named(variable),
@@ -906,7 +913,7 @@ def _undecided(cell: Cell, one: Value, two: Value, likely: Value, condition: Unk
     return Unknown(reason, name, likely=likely)
 
 
-def _number_in(type_: ir.Type) -> ir.Type | None:
+def number_in(type_: ir.Type) -> ir.Type | None:
     """The type of a number, or of the numbers in an array of whatever dimensions."""
     while type_.kind is ir.TypeKind.ARRAY and type_.element is not None:
         type_ = type_.element

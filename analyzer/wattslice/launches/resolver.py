@@ -110,7 +110,7 @@ def _arguments(launch: KernelLaunch, kernel: ir.Kernel) -> tuple[int | float | N
         parameter = launch.kernel.parameters[member.parameter]
         if (place := _place(parameter.type, member.path)) is not None:
             offset, type_ = place
-            known[member.parameter, offset] = member.value, type_
+            known[member.parameter, offset + member.element_bytes] = member.value, type_
     return tuple(
         _value(parameter, known.get((part.argument, part.offset_bytes)))
         for parameter, part in zip(kernel.parameters, kernel.argument_parts, strict=True)
@@ -152,7 +152,7 @@ def _place(type_: ir.Type, path: tuple[str, ...]) -> tuple[int, ir.Type] | None:
     offset = 0
     for name in path:
         member = next((field for field in type_.fields if field.name == name), None)
-        if member is None:
+        if member is None or member.bits is not None:
             return None
         offset, type_ = offset + member.offset_bytes, member.type
     while type_.kind is ir.TypeKind.ARRAY and type_.element is not None:

@@ -8,6 +8,7 @@ of what stands in an arm (and, behind an arm that leaves, of what follows) and l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise
@@ -173,17 +174,15 @@ def with_probability(
     if branch is None or not 0.0 < arm.probability < 1.0:
         return profile
     known = arm.probability
-    visits, issues = profile.thread_counts[branch], profile.warp_counts[branch]
-    # All lanes of a warp together issue as often as they run; lanes that decide each by itself more often.
-    together = profile.warp_counts[arm.region] * visits <= profile.thread_counts[arm.region] * issues * 1.001
+    issues = profile.warp_counts[branch]
+    lanes = _deciding_lanes(known, profile.warp_counts[arm.region] / issues if issues else 1.0)
 
     def factors(path: Path) -> tuple[float, float]:
         if path.of_region != branch:
             return 1.0, 1.0
         taken = path.arm == arm.region and not path.negated
         before, after = (known, value) if taken else (1.0 - known, 1.0 - value)
-        threads = after / before
-        return threads, threads if together else _issued(after) / _issued(before)
+        return after / before, _issued(after, lanes) / _issued(before, lanes)
 
     others = {path.first_region for path in paths(kernel).entries if path.of_region == branch} - {arm.region}
     share = (1.0 - value) / (1.0 - known)
@@ -198,9 +197,19 @@ def with_probability(
     return replace(_scaled(kernel, profile, factors), arms=moved)
 
 
-def _issued(probability: float) -> float:
-    """How probably some lane of a full warp takes an arm that each takes with `probability`."""
-    return max(1.0 - (1.0 - probability) ** WARP_SIZE, probability)
+def _deciding_lanes(probability: float, issued: float) -> float:
+    """How many lanes of a warp decide each by itself: 1 where all do together, fewer than it has where some
+    are not there or decide like others. A warp issues an arm with the chance `issued` that a lane takes with
+    `probability`.
+    """
+    if issued >= 1.0:
+        return WARP_SIZE
+    return min(WARP_SIZE, max(1.0, math.log1p(-issued) / math.log1p(-probability)))
+
+
+def _issued(probability: float, lanes: float) -> float:
+    """How probably some of the lanes takes an arm that each takes with `probability`."""
+    return 1.0 - (1.0 - probability) ** lanes
 
 
 def _scaled(

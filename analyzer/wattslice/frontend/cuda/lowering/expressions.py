@@ -222,11 +222,10 @@ def _(body: Body, node: Node) -> Expr:
     where = None if children and _is_chosen_value(body, children[0]) else body.location(node)
     if where is not None:
         value = read(body, where, body.span(node))
-        if field is not None and not body.is_host and body.unit.types.is_bit_field(field.raw):
-            # The tree has whole members only: who computes values must not take this for one.
-            return ir.Intrinsic(
-                ir.BIT_FIELD, (value,), (), ir.Semantics.IDENTITY, False, value.type, value.span
-            )
+        bits = None if field is None or body.is_host else body.unit.types.bits_of_field(field.raw)
+        if bits is not None:  # the tree has whole members only: who computes values must not take it for one
+            parts = value, Constant(bits, ir.INT32, value.span)
+            return ir.Intrinsic(ir.BIT_FIELD, parts, (), ir.Semantics.IDENTITY, False, value.type, value.span)
         return value
     if not children:
         raise LoweringError(f"member '{node.spelling}' of an unknown object", node)

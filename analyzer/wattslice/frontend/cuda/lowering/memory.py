@@ -75,6 +75,8 @@ def pointee_of(body: Body, pointer: Expr) -> Pointee | None:
             return Pointee(MemorySpace.GLOBAL, target.root)
         case ir.Binary(op=ir.BinaryOp.COMMA, right=right):
             return pointee_of(body, right)
+        case ir.Binary() if (address := _address_in(body, pointer)) is not None:
+            return pointee_of(body, address)
         case ir.Intrinsic(semantics=ir.Semantics.IDENTITY, arguments=arguments) if arguments:
             return pointee_of(body, arguments[0])
         case ir.Constant() | ir.Construct():
@@ -83,6 +85,16 @@ def pointee_of(body: Body, pointer: Expr) -> Pointee | None:
             return Pointee(MemorySpace.GLOBAL, None)
         case _:
             return Pointee(MemorySpace.HOST if body.is_host else MemorySpace.GLOBAL, None)
+
+
+def _address_in(body: Body, value: Expr) -> Expr | None:
+    """The pointer that a number is an address by: in `((size_t)p + 127) & ~127` p; None where it is none."""
+    value = ir.strip_casts(value)
+    if isinstance(value, ir.Binary):
+        left, right = _address_in(body, value.left), _address_in(body, value.right)
+        return None if left is not None and right is not None else left or right
+    is_noted = isinstance(value, Read) and (value.place.variable, value.place.path) in body.pointees
+    return value if is_noted or value.type.kind is TypeKind.POINTER else None
 
 
 _CONTENTS = ("contents",)
@@ -166,12 +178,15 @@ def note_pointer(body: Body, variable: Variable, path: tuple[str, ...], value: E
                 if owner is variable and inner[: len(path)] == path:
                     body.pointees[owner, inner] = replace(pointee, named=None)
         return
-    if kind is not TypeKind.POINTER:
+    address = _address_in(body, value) if kind is TypeKind.INT else value
+    if address is None or kind not in (TypeKind.INT, TypeKind.POINTER):
         return
-    new = pointee_of(body, value)
+    new = pointee_of(body, address)
     if new is None:
         return
-    if is_fixed(value) and not body.is_host:
+    if kind is TypeKind.INT:
+        new = replace(new, named=None)
+    elif is_fixed(value) and not body.is_host:
         new = replace(new, named=dereference(body, value, value.type.element or value.type))
     key = (variable, path)
     old = body.pointees.get(key)
