@@ -415,9 +415,7 @@ def compile_flags(source: Path) -> CompileFlags:
 
 
 def _of_makefile(makefile: Makefile, source: Path, top: Path) -> CompileFlags | None:
-    """The flags of the first rule that compiles this source; without any rule those that variables hold for
-    whoever includes it.
-    """
+    """The flags of the first rule that compiles this source, else those that variables hold for includers."""
     if not makefile.rules:
         names = [name for name in makefile.variables if _FOR_NVCC.search(name)]
         words = " ".join(makefile.expanded(makefile.variables[name]) for name in names).split()

@@ -658,9 +658,7 @@ _OF_C = regex(r"(?:gl|glut|glew|cu|cuda|cublas|cufft|cusparse|nccl|vk)[A-Z]|MPI_
 def _referred(body: Body, callee: Node, arguments: list[Node], span: Span) -> list[Expr]:
     """Addresses of the objects that a function whose body is not here gets by reference, and may write."""
     info = body.unit.function(callee)
-    if info.is_builtin and (info.body is not None or info.name in PASSES_ON):
-        return []
-    if info.body is not None:
+    if info.body is not None or (info.is_builtin and info.name in PASSES_ON):
         return []
     parent = callee.semantic_parent
     is_thrust = parent is not None and parent.spelling == "thrust"  # its algorithms take iterators by value
@@ -706,9 +704,7 @@ def _(body: Body, node: Node) -> Expr:
 
 
 def _destroy(body: Body, pointer: Expr, type_: ClangType, node: Node) -> None:
-    """`delete p`: the destructors of the object. Of several, or of a class that others may derive from, what
-    they may write is lost.
-    """
+    """`delete p`: the destructors; of several, or of a base class, what they may write is lost."""
     span = body.span(node)
     found = parts(body.unit, type_, Special.DESTROY)
     functions = [one.function for one in found]

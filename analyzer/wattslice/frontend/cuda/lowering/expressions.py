@@ -299,9 +299,7 @@ def _(body: Body, node: Node) -> Expr:
 
 
 def _is_by_place(body: Body, type_: ClangType, fields: tuple[Node, ...], children: list[Node]) -> bool:
-    """Whether values in braces go elsewhere than one after the other: `.n = 2`, `[3] = 4`, or inner braces
-    that are left out.
-    """
+    """Whether values in braces do not go one after the other: `.n = 2`, `[3] = 4`, inner braces left out."""
     if any(map(_is_designated, children)) or (body.is_host and any(_is_unnamed(field) for field in fields)):
         return True
     if type_.kind == K.CONSTANTARRAY:
@@ -402,9 +400,7 @@ _ENDS_OF_A_RANGE = 2
 
 
 def _left_out(body: Body, field: Node | None, type_: ClangType, span: Span) -> Expr | None:
-    """A member that a list leaves out: its value in the class, what its constructor makes, or zero; None
-    where that is not known.
-    """
+    """A member that a list leaves out: its value in the class, by its constructor, or zero; None: unknown."""
     default = None if field is None else default_of(body, field)
     if default is None:
         own = body.unit.types.translate(type_.raw) if field is None else body.unit.types.of(field.raw)
@@ -788,9 +784,7 @@ def _(body: Body, node: Node) -> Expr:
 def convert(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
     """An implicit conversion of `value` to `type_`."""
     old = value.type
-    if old is type_ or old == type_:
-        return value
-    if type_.kind in (TypeKind.UNKNOWN, TypeKind.VOID, TypeKind.ARRAY):
+    if old is type_ or old == type_ or type_.kind in (TypeKind.UNKNOWN, TypeKind.VOID, TypeKind.ARRAY):
         return value
     if type_.kind is TypeKind.POINTER and old.kind in (TypeKind.POINTER, TypeKind.ARRAY):
         if old.element == type_.element or isinstance(value, Constant):

@@ -277,9 +277,7 @@ def whole_expression(body: Body, lower: Callable[[], Expr]) -> Expr:
 
 
 def perhaps(body: Body, node: Node) -> Expr:
-    """A value that is not always asked for, with its effects; objects made for it are destroyed later on, if
-    they were made.
-    """
+    """A value not always asked for, with its effects; objects made for it are destroyed later, if made."""
     mark, outer, body.after = len(body.before), body.after, []
     try:
         value = with_effects(body, mark, body.expr(node))
@@ -321,9 +319,7 @@ def _assigned_by(effect: ir.Stmt) -> Expr | None:
 
 
 def _address_in_variable(body: Body, where: RegisterPlace, type_: Type, span: Span) -> Expr:
-    """The address of a register place, with the member's offset (in host code, where records are memory, as
-    an operation of its own).
-    """
+    """The address of a register place and a member's offset (an operation in host code: memory there)."""
     part = part_of(where.variable.type, where.path)
     offset = part[0] if part else 0
     if not body.is_host:
@@ -460,9 +456,7 @@ def base_at(body: Body, where: Location, base: Node, span: Span) -> Location:
 
 
 def bound(body: Body, declaration: Node, value: Node) -> Expr:
-    """What a member is initialised with: where the object is that a reference shall name, on the device also
-    of one without a name.
-    """
+    """What initialises a member: where the object of a reference is, on the device of an unnamed one too."""
     if not body.unit.types.is_reference(declaration.raw):
         return body.expr(value)
     where = body.location(value)

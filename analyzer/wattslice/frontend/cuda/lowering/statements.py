@@ -734,9 +734,7 @@ def _return(body: Body, node: Node) -> list[Stmt]:
 
 
 def _named_result(body: Body, node: Node) -> Node:
-    """What a host function gives: a local object that all of its `return`s name is made where the caller
-    wants it, without a copy.
-    """
+    """What a host function gives: a local that all `return`s name is made at the caller's, not copied."""
     initialises(body, node)
     call = bare(node)
     inner = [bare(child) for child in call.children if child.kind >= 100]

@@ -166,9 +166,7 @@ class Unit:
 
     @functools.cached_property
     def one_of_several_bases(self) -> frozenset[str]:
-        """The user's classes that others derive from beside another class, or virtually; where they lie is
-        not read.
-        """
+        """The user's classes derived from virtually or beside another class; where they lie is not read."""
         found: set[str] = set()
         for node in self.declared:
             inner = node.children if node.kind in _HOLDING else ()
