@@ -51,8 +51,7 @@ def pointee_of(body: Body, pointer: Expr) -> Pointee | None:
         case ir.PointerOffset(pointer=inner) | ir.Cast(operand=inner):
             return pointee_of(body, inner)
         case Read(place=place):
-            found = body.pointees.get((place.variable, place.path))
-            if found is not None:
+            if (found := body.pointees.get((place.variable, place.path))) is not None:
                 return found
             outside = MemorySpace.HOST if body.is_host else MemorySpace.GLOBAL
             return Pointee(outside, place.variable)
@@ -514,10 +513,9 @@ def _(body: Body, node: Node) -> Location | None:
     if element.kind is TypeKind.UNKNOWN:
         element = pointer.type.element or element
     known = body.register_addresses.get(id(pointer))
-    if known is not None and isinstance(subscript, ir.Constant):
-        lane = _lane_at(known[1], int(subscript.value), element)
-        if lane is not None:
-            return lane
+    is_known = known is not None and isinstance(subscript, ir.Constant)
+    if is_known and (lane := _lane_at(known[1], int(subscript.value), element)) is not None:
+        return lane
     if pointer.type.kind is not TypeKind.POINTER and pointer.type.lanes == 1:
         inner = pointer.type.element
         if inner is None:  # a recovered expression: nothing is known about what is subscripted
