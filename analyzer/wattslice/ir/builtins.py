@@ -83,6 +83,14 @@ def _round_half_away_from_zero(x: Number) -> float:
     return whole + math.copysign(1.0, x) if abs(fraction) >= 0.5 else whole
 
 
+def _trunc(x: Number) -> float:
+    return float(math.trunc(x))
+
+
+def _round_half_to_even(x: Number) -> float:
+    return float(round(x))
+
+
 def _umul24(a: int, b: int) -> int:
     return (a & 0xFFFFFF) * (b & 0xFFFFFF)
 
@@ -133,8 +141,8 @@ _REAL = (
     Row("ceil", Cost.OF_TYPE, _S.CEIL, _BOTH_1),
     Row("logb", Cost.OF_TYPE, _S.COMPUTED, _BOTH_1),
     Row("round", Cost.OF_TYPE, declared=_BOTH_1, value=_round_half_away_from_zero),
-    Row("trunc", Cost.OF_TYPE, declared=_BOTH_1, value=lambda x: float(math.trunc(x))),
-    Row("rint nearbyint", Cost.OF_TYPE, declared=_BOTH_1, value=lambda x: float(round(x))),
+    Row("trunc", Cost.OF_TYPE, declared=_BOTH_1, value=_trunc),
+    Row("rint nearbyint", Cost.OF_TYPE, declared=_BOTH_1, value=_round_half_to_even),
     Row("copysign fdim nextafter", Cost.OF_TYPE, _S.COMPUTED, _BOTH_2),
     Row("min umin llmin ullmin", Cost.OF_TYPE, _S.MIN),
     Row("max umax llmax ullmax", Cost.OF_TYPE, _S.MAX),
@@ -341,7 +349,8 @@ BUILTINS = MappingProxyType(_by_name())
 def builtin(name: str) -> Row | None:
     """What the table knows about a function; None for a name it does not have."""
     name = name.removeprefix("__builtin_").removeprefix("__nv_")
-    if (known := BUILTINS.get(name)) is not None:
+    known = BUILTINS.get(name)
+    if known is not None:
         return known
     family = next((row for pattern, row in _FAMILIES if re.fullmatch(pattern, name)), None)
     if family is not None and "_as_" in name and family.semantics is Semantics.IDENTITY:

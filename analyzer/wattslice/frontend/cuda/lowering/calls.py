@@ -785,9 +785,7 @@ def _filled(body: Body, parts: tuple[Expr, ...], span: Span) -> tuple[Expr, ...]
 
 def is_plain_copy(info: FunctionInfo) -> bool:
     """An assignment that the compiler wrote, or that has no body here."""
-    if info.name != "operator=":
-        return False
-    return info.body is None or info.is_defaulted
+    return info.name == "operator=" and (info.body is None or info.is_defaulted)
 
 
 def assign_record(body: Body, arguments: list[Node], span: Span) -> Expr:
@@ -839,8 +837,7 @@ def expressions_in(node: Node) -> list[Node]:
 def _object_node(node: Node) -> Node | None:
     children = node.children
     if children and children[0].kind == C.MEMBER_REF_EXPR:
-        inner = expressions_in(children[0])
-        return inner[0] if inner else None
+        return next(iter(expressions_in(children[0])), None)
     return None
 
 
@@ -870,10 +867,7 @@ def _object_location(body: Body, node: Node) -> Location:
 
 def object_value(body: Body, node: Node) -> Expr:
     """The value of the object that a conversion function is called on."""
-    inner = _object_node(node)
+    inner = _object_node(node) or next(iter(expressions_in(node)), None)
     if inner is None:
-        children = expressions_in(node)
-        if not children:
-            raise LoweringError("conversion of an unknown object", node)
-        return body.expr(children[0])
+        raise LoweringError("conversion of an unknown object", node)
     return body.expr(inner)

@@ -37,6 +37,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     perhaps,
     place_for_access,
     read,
+    unwrapped,
 )
 from wattslice.frontend.cuda.lowering.objects import (
     Special,
@@ -206,10 +207,7 @@ def _function_name(body: Body, node: Node) -> str:
 def _(body: Body, node: Node) -> Expr:
     children = [child for child in node.children if child.kind >= 100]
     if children:
-        base = children[0]
-        while base.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(base.children) == 1:
-            base = base.children[0]
-        kind = builtin_vector(body, base)
+        kind = builtin_vector(body, unwrapped(children[0]))
         if kind is not None:
             return ir.Builtin(kind, DIM3_AXES.index(node.spelling), ir.UINT32, body.span(node))
     field = node.referenced
@@ -276,9 +274,7 @@ def _(body: Body, node: Node) -> Expr:
     type_ = body.type(node)
     children = [child for child in node.children if child.kind >= 100 and child.kind != C.MEMBER_REF]
     if type_.kind in (TypeKind.INT, TypeKind.FLOAT, TypeKind.BOOL, TypeKind.POINTER) and type_.lanes == 1:
-        if not children:
-            return Constant(0, type_, body.span(node))
-        return body.expr(children[0])
+        return body.expr(children[0]) if children else Constant(0, type_, body.span(node))
     own = node.type.canonical
     made = own.declaration if type_.kind is TypeKind.RECORD else None
     if children and made is not None and any(one.kind == C.CXX_BASE_SPECIFIER for one in made.children):

@@ -19,7 +19,6 @@ from wattslice.frontend.cuda.lowering.context import (
     Location,
     LoweringError,
     Pointee,
-    PointsTo,
     binding_of,
     location,
 )
@@ -189,9 +188,7 @@ def dereference(body: Body, pointer: Expr, type_: Type) -> Location:
     if known is not None:
         place = known[1]
         return place if place.type is type_ else RegisterPlace(place.variable, place.path, type_)
-    found = pointee_of(body, pointer)
-    if found is None:
-        found = Pointee(MemorySpace.GLOBAL, None)
+    found = pointee_of(body, pointer) or Pointee(MemorySpace.GLOBAL, None)
     return Cell(pointer, found.space, type_, found.root)
 
 
@@ -339,9 +336,7 @@ def member(body: Body, base: Location, name: str, offset_bytes: int, type_: Type
 
 def place_for_access(body: Body, where: Location) -> ir.Place:
     """The place of one textual access: memory gets its site number here."""
-    if isinstance(where, RegisterPlace):
-        return where
-    return _access(body, where)
+    return where if isinstance(where, RegisterPlace) else _access(body, where)
 
 
 def _access(body: Body, where: Cell) -> ir.MemoryPlace:
@@ -389,11 +384,7 @@ def _(body: Body, node: Node) -> Location | None:
     binding = binding_of(body, node)
     if isinstance(binding, Variable):
         return location_of_variable(body, binding, body.span(node))
-    if isinstance(binding, RegisterPlace | Cell):
-        return binding
-    if isinstance(binding, PointsTo):
-        return None
-    return None
+    return binding if isinstance(binding, RegisterPlace | Cell) else None
 
 
 @location(C.MEMBER_REF_EXPR)
@@ -513,9 +504,10 @@ def _(body: Body, node: Node) -> Location | None:
     if element.kind is TypeKind.UNKNOWN:
         element = pointer.type.element or element
     known = body.register_addresses.get(id(pointer))
-    is_known = known is not None and isinstance(subscript, ir.Constant)
-    if is_known and (lane := _lane_at(known[1], int(subscript.value), element)) is not None:
-        return lane
+    if known is not None and isinstance(subscript, ir.Constant):
+        lane = _lane_at(known[1], int(subscript.value), element)
+        if lane is not None:
+            return lane
     if pointer.type.kind is not TypeKind.POINTER and pointer.type.lanes == 1:
         inner = pointer.type.element
         if inner is None:  # a recovered expression: nothing is known about what is subscripted
@@ -705,11 +697,16 @@ def one_of(cells: list[Cell]) -> Pointee:
     return found
 
 
-def is_choice(node: Node) -> bool:
-    """Whether an expression is `c ? a : b`, parentheses and implicit conversions aside."""
+def unwrapped(node: Node) -> Node:
+    """What stands in parentheses and implicit conversions."""
     while node.kind in (C.PAREN_EXPR, C.UNEXPOSED_EXPR) and len(node.children) == 1:
         node = node.children[0]
-    return node.kind == C.CONDITIONAL_OPERATOR
+    return node
+
+
+def is_choice(node: Node) -> bool:
+    """Whether an expression is `c ? a : b`, parentheses and implicit conversions aside."""
+    return unwrapped(node).kind == C.CONDITIONAL_OPERATOR
 
 
 def chooses_result(info: FunctionInfo) -> bool:
@@ -764,8 +761,7 @@ def is_followed(type_: Type) -> bool:
 
 
 def _may_name_an_object(node: Node) -> bool:
-    while node.kind in (C.PAREN_EXPR, C.UNEXPOSED_EXPR) and len(node.children) == 1:
-        node = node.children[0]
+    node = unwrapped(node)
     if node.kind == C.BINARY_OPERATOR:
         return node.binary_operator in (B.COMMA, B.ASSIGN)
     return node.kind in _OBJECTS
