@@ -81,10 +81,9 @@ def _beside(paths: tuple[Path, ...]) -> Settings:
         for name in ("wattslice.toml", "pyproject.toml"):
             candidate = folder / name
             note_file(candidate, candidate.exists())
-            if candidate.exists():  # what is no regular file is refused, not passed over
-                settings = read_settings(candidate)
-                if settings is not None:
-                    return settings
+            # what is no regular file is refused, not passed over
+            if candidate.exists() and (settings := read_settings(candidate)) is not None:
+                return settings
     return NO_SETTINGS
 
 

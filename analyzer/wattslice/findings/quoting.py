@@ -39,9 +39,7 @@ class Quoter:
         return "\n".join(self._lines[file])
 
     def texts(self, first: str) -> tuple[str, ...]:
-        """The whole text of the file `first`, and of all others that the analysed one consists of; empty for
-        those that cannot be read.
-        """
+        """The whole text of `first` and of the other files of the analysed one; empty where unreadable."""
         files = dict.fromkeys((first, *self._files))
         return tuple("\n".join(self._lines[file]) if file in self._lines else text_of(file) for file in files)
 

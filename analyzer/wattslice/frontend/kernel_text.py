@@ -45,9 +45,7 @@ def fixed_macros(defines: Iterable[str], variable: Collection[str]) -> str:
 
 
 def kernel_words(lines: Iterable[str], name: str) -> tuple[str, ...]:
-    """The words in the lines of a kernel, without comments; its own name is ``@``, so that a rename alone
-    changes nothing.
-    """
+    """The words of a kernel without comments; its own name is ``@``, so that a rename changes nothing."""
     return _words(_without_comments("\n".join(lines)), name)
 
 

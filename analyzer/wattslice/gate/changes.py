@@ -330,7 +330,7 @@ def compare(
         worse = failing(changes_of(pair), policy)
         idle = idles_by_assumption(pair.new.analysis) if pair.new.analysis else ""
         if worse:
-            findings.append(_worse(pair, worse, policy, against, place(pair.new), explain))
+            findings.append(_worse(pair, worse, against, place(pair.new), explain))
         elif idle and not (pair.old.analysis and idles_by_assumption(pair.old.analysis)):
             text = f"power unknown, for it accesses nothing with what is assumed: {idle}"
             findings.append(replace(_note(pair.new, place, text), rule="PW022", severity=policy.unknown))
@@ -388,12 +388,7 @@ def with_losses(
 
 
 def _worse(
-    pair: Pair,
-    worse: Sequence[Change],
-    policy: Policy,
-    against: str,
-    place: tuple[str, int],
-    explain: Explain,
+    pair: Pair, worse: Sequence[Change], against: str, place: tuple[str, int], explain: Explain
 ) -> Finding:
     main = max(worse, key=lambda change: (change.quantity is Quantity.ENERGY, change.ratio))
     text = f"{pair.new.name}: {', '.join(map(told, worse))} {against}"

@@ -784,9 +784,7 @@ class _IterationTaint:
         return found
 
     def _loads_moving(self, load: ir.Load) -> bool:
-        """Whether `load` is of a pointer from a place that depends on the iteration; else notes those behind
-        whose pointers it loads.
-        """
+        """Whether `load` is of a pointer from a place that depends on the iteration; notes other pointers."""
         if load.type.kind is ir.TypeKind.POINTER:
             moves = self._reads_taint(load.place.address)
             if moves:

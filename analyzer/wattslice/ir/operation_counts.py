@@ -47,10 +47,6 @@ class OperationCounts(Struct, frozen=True):
     def __add__(self, other: OperationCounts) -> OperationCounts:
         return OperationCounts(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
 
-    def scaled(self, factor: float) -> OperationCounts:
-        """Every class multiplied by `factor` (a trip count, a probability)."""
-        return OperationCounts(*(factor * value for value in self.values()))
-
     def values(self) -> tuple[float, ...]:
         """The counts in the order of the fields."""
         return tuple(getattr(self, name) for name in FIELD_NAMES)

@@ -108,9 +108,7 @@ class PlacedKernel(Struct, frozen=True):
 
     @property
     def energy_bound(self) -> Bound | None:
-        """By the effective balance point, below which more than half of the energy goes to memory and waiting
-        for it.
-        """
+        """By the effective balance point, below which most energy goes to memory and waiting for it."""
         energies = None if self.machine is None else self.machine.energies
         return None if energies is None else self._bound(energies.effective_balance_point)
 

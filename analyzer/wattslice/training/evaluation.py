@@ -53,9 +53,7 @@ class Score(Struct, frozen=True):
 
 
 class Protocol(Struct, frozen=True):
-    """One way to judge. `absent`: predictors that could not take part, and why. `is_test` False: the models
-    know these runs.
-    """
+    """One way to judge. `absent`: predictors left out and why; `is_test` False: the models know the runs."""
 
     title: str
     explanation: str

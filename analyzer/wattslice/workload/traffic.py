@@ -187,9 +187,7 @@ class _Object(Struct):
         return max((one.span for one in self.by_block.values() if one.reach is not None), default=math.inf)
 
     def block_bytes(self, passes: float = 1.0) -> float:
-        """Bytes one block fetches: each distinct sector of a visit, no more than the block reaches in each of
-        so many passes.
-        """
+        """Bytes a block fetches: each distinct sector of a visit, at most its reach in each of the passes."""
         if not self.is_bounded:
             return self.distinct_per_block
         reach = self.launch_reach
@@ -508,9 +506,7 @@ def _whole_array(
     extents: Mapping[ir.Root, int | None],
     own: ReachedObject | None,
 ) -> Reach | None:
-    """All of an object whose size is known: a global variable's, or what the host code allocated. Less where
-    the index has bounds.
-    """
+    """All of an object of known size, a global variable or an allocation. Less where the index has bounds."""
     if root is None or access.space is not MemorySpace.GLOBAL:
         return None
     size_bytes = extents.get(root)

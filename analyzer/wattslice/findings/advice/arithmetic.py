@@ -162,9 +162,7 @@ def _tell_power(facts: LaunchFacts, node: Any) -> tuple[str, str, bool]:  # noqa
 
 
 def _is_fixed(facts: LaunchFacts, divisor: ir.Expr, region: int) -> bool:
-    """Whether a divisor is a constant whose reciprocal is not exact, or the innermost loop leaves it
-    alone.
-    """
+    """Whether a divisor is a constant of inexact reciprocal, or the innermost loop leaves it alone."""
     plain = ir.strip_casts(divisor)
     if isinstance(plain, ir.Constant):
         return plain.value != 0 and abs(math.frexp(plain.value)[0]) != 0.5  # else its reciprocal is exact

@@ -32,9 +32,7 @@ from wattslice_models.gpu import Gpu
 from wattslice_models.workload import Workload
 
 LEAST_SHARE = 0.05
-"""Of the kernel's joules: what costs less is not worth anybody's time. Chosen before any file was looked
-at.
-"""
+"""Of the kernel's joules: what costs less is not worth anybody's time. Chosen before a file was looked at."""
 COSTLY_SHARE = 0.10
 """From this share on what is certain is a warning, below it a note."""
 
@@ -174,9 +172,7 @@ class LaunchFacts(Struct, frozen=True):
         return self.stake(workload)
 
     def is_bulk(self, access: MemoryAccess) -> bool:
-        """Whether a library call makes the access for the whole warp: which lane touches what is
-        its business.
-        """
+        """Whether a library call makes the access for the whole warp: who touches what is its business."""
         return _BULK.search(self.text(access.span)) is not None
 
     def text(self, span: ir.Span) -> str:
@@ -210,9 +206,7 @@ class LaunchFacts(Struct, frozen=True):
 
     @property
     def knows_lanes(self) -> bool:
-        """Whether it is known which threads make a warp: without a launch the shape of the block
-        is a guess.
-        """
+        """Whether it is known which threads make a warp: without a launch the block is a guess."""
         return (
             self.launch.line is not None
             or self.launch.source is not LaunchSource.ASSUMED

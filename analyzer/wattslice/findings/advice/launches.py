@@ -215,9 +215,7 @@ def _ranked(facts: LaunchFacts) -> list[tuple[ir.If, tuple[tuple[BranchArm, Path
 
 
 def _issued(facts: LaunchFacts, branch: ir.If, ways: tuple[tuple[BranchArm, Path], ...]) -> float:
-    """Instructions per warp if the lanes that take an arm filled their warps as those that reach the
-    branch do.
-    """
+    """Instructions per warp if the lanes of an arm filled their warps as those that reach the branch do."""
     warps = list(facts.profile.warp_counts)
     for arm, path in ways:
         factor = _lanes(facts, arm.region) / _lanes(facts, branch.region)

@@ -124,9 +124,7 @@ def _is_made_up(facts: LaunchFacts, access: MemoryAccess) -> bool:
 
 
 def _is_vector_member(access: MemoryAccess, access_bytes: int) -> bool:
-    """Whether this is `p[i].x` of an aligned vector type: the compiler loads the whole when more is
-    needed.
-    """
+    """Whether this is `p[i].x` of an aligned vector type: the compiler loads the whole when it needs more."""
     element = access.root.type.element if access.root is not None else None
     return element is not None and element.lanes in (2, 4) and access_bytes < element.size_bytes
 

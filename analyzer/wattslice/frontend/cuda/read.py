@@ -195,8 +195,7 @@ def _read_once(
     path: Path, options: ParseOptions, parse: Callable[[Path, ParseOptions], ParsedUnit]
 ) -> ParsedUnit:
     """The file, parsed only where it is not remembered. Raises `FrontendError` as `parse_cuda` does."""
-    known = _read_before(path, options)
-    if known is not None:
+    if (known := _read_before(path, options)) is not None:
         return known
     with recorded() as recording:
         parsed = parse(path, options)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from wattslice.frontend.inputs import followed, is_folder, note_file, repository_root
 from wattslice.frontend.parse_options import FAST_MATH
-from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, read_makefile, text_of_file
+from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, Run, fits, read_makefile, text_of_file
 from wattslice.patterns import regex
 
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
@@ -37,8 +37,7 @@ def folders_above(file: Path) -> tuple[Path, ...]:
 def makefile_of(folder: Path, top: Path) -> Makefile | None:
     """The Makefile of a folder; what it includes has to lie below `top`."""
     for name in MAKEFILES:
-        found = read_makefile(f"{folder}/{name}", top)
-        if found is not None:
+        if (found := read_makefile(f"{folder}/{name}", top)) is not None:
             return found
     return None
 
@@ -56,14 +55,6 @@ class CmakeProgram(Struct, frozen=True):
 
     name: str
     sources: tuple[str, ...]
-
-
-class CmakeTest(Struct, frozen=True):
-    """`add_test`: the program and its words."""
-
-    program: str
-    words: tuple[str, ...]
-    line: Line
 
 
 class CmakeFlag(Struct, frozen=True):
@@ -90,7 +81,7 @@ class Cmake(Struct):
     inner: list[Path] = field(default_factory=list[Path])
     variables: dict[str, str] = field(default_factory=dict[str, str])
     programs: list[CmakeProgram] = field(default_factory=list[CmakeProgram])
-    tests: list[CmakeTest] = field(default_factory=list[CmakeTest])
+    tests: list[Run] = field(default_factory=list[Run])
     flags: list[CmakeFlag] = field(default_factory=list[CmakeFlag])
 
 
@@ -262,9 +253,7 @@ def _command(cmake: Cmake, name: str, words: list[str], line: Line, *, is_certai
         case "file" if first.upper().startswith("GLOB") and len(words) > 2:
             patterns = [word for word in words[2:] if word not in ("CONFIGURE_DEPENDS", "LIST_DIRECTORIES")]
             cmake.variables[words[1]] = ";".join(patterns)
-        case "add_executable" | "add_library" | "cuda_add_executable" | "cuda_add_library":
-            cmake.programs.append(CmakeProgram(first, tuple(rest)))
-        case "target_sources":
+        case "add_executable" | "add_library" | "cuda_add_executable" | "cuda_add_library" | "target_sources":
             cmake.programs.append(CmakeProgram(first, tuple(rest)))
         case "add_test":
             _test(cmake, words, line)
@@ -342,7 +331,8 @@ def _test(cmake: Cmake, words: list[str], line: Line) -> None:
     else:
         words = words[1:]
     if words:
-        cmake.tests.append(CmakeTest(words[0], tuple(words[1:]), line))
+        told = tuple(None if "$" in word or UNTOLD in word else word for word in words[1:])
+        cmake.tests.append(Run(words[0], told, line))
 
 
 # ----------------------------------------------------------------------------- how a source is compiled
@@ -398,10 +388,8 @@ def compile_flags(source: Path) -> CompileFlags:
     folders = folders_above(source)
     for folder in folders:
         makefile = makefile_of(folder, folders[-1])
-        if makefile is not None:
-            found = _of_makefile(makefile, source, folders[-1])
-            if found is not None:
-                return found
+        if makefile is not None and (found := _of_makefile(makefile, source, folders[-1])) is not None:
+            return found
         cmake = read_cmake(folder, folders[-1])
         if cmake is not None:
             return _of_cmake(cmake, source)
@@ -415,9 +403,7 @@ def compile_flags(source: Path) -> CompileFlags:
 
 
 def _of_makefile(makefile: Makefile, source: Path, top: Path) -> CompileFlags | None:
-    """The flags of the first rule that compiles this source; without any rule those that variables hold for
-    whoever includes it.
-    """
+    """The flags of the first rule that compiles this source, else those that variables hold for includers."""
     if not makefile.rules:
         names = [name for name in makefile.variables if _FOR_NVCC.search(name)]
         words = " ".join(makefile.expanded(makefile.variables[name]) for name in names).split()

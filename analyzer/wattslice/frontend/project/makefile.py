@@ -44,6 +44,14 @@ class Line(Struct, frozen=True):
     number: int
 
 
+class Run(Struct, frozen=True):
+    """A program, what it is given (None: a word that its place does not tell), and where that stands."""
+
+    program: str
+    words: tuple[str | None, ...]
+    line: Line
+
+
 class Rule(Struct, frozen=True):
     """Targets and prerequisites expanded, the recipe as written."""
 

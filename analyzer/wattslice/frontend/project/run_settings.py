@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-from msgspec import Struct
-
-from wattslice.frontend.project.makefile import UNTOLD, Line, text_of_file
+from wattslice.frontend.project.makefile import UNTOLD, Line, Run, text_of_file
 from wattslice.frontend.project.settings_files import settings_files
 from wattslice.frontend.surroundings import Surroundings
 from wattslice.patterns import regex
@@ -25,14 +23,6 @@ _ARGUMENTS = ("args", "arguments")
 _COMMENT = regex(r"(?m)^\s*//.*$")
 _COMMA_TOO_MANY = regex(r",(?=\s*[}\]])")
 _VARIABLE = regex(r"\$\{[^}]*\}|\$\(\w+\)|%\w+%")
-
-
-class Run(Struct, frozen=True):
-    """A program, what it is given (None: a word that its place does not tell), and where that stands."""
-
-    program: str
-    words: tuple[str | None, ...]
-    line: Line
 
 
 def runs_in(folder: Path, around: Surroundings) -> Iterator[Run]:

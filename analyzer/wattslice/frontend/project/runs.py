@@ -25,7 +25,7 @@ from wattslice.frontend.project.build import (
     makefile_of,
     read_cmake,
 )
-from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, fits, logical_lines, text_of_file
+from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, Run, fits, logical_lines, text_of_file
 from wattslice.frontend.project.run_settings import runs_in
 from wattslice.frontend.project.settings_files import DEPTH_OF_SETTINGS, FOLDERS_OF_SETTINGS, SUFFIXES
 from wattslice.frontend.surroundings import Surroundings
@@ -97,14 +97,6 @@ def find_arguments(main: Path, around: Surroundings | None = None) -> ProgramArg
     return next((run for run in runs if run is not None and run.words), None)
 
 
-class _Started(Struct, frozen=True):
-    """A program that a line starts."""
-
-    program: str
-    words: tuple[str | None, ...]
-    line: Line
-
-
 def _run_targets(main: Path, folder: Path, top: Path) -> ProgramArguments | None:
     makefile = makefile_of(folder, top)
     if makefile is None:
@@ -117,7 +109,7 @@ def _run_targets(main: Path, folder: Path, top: Path) -> ProgramArguments | None
     return None
 
 
-def _of_target(makefile: Makefile, target: str) -> Iterator[_Started]:
+def _of_target(makefile: Makefile, target: str) -> Iterator[Run]:
     asked = [target]
     products: frozenset[str] | None = None
     left = _MOST_LINES
@@ -149,7 +141,7 @@ def _scripts(main: Path, folder: Path, top: Path) -> ProgramArguments | None:
     return None
 
 
-def _of_script(text: str, path: Path, products: frozenset[str]) -> Iterator[_Started]:
+def _of_script(text: str, path: Path, products: frozenset[str]) -> Iterator[Run]:
     """Lines that start a program in a shell script; `products`: what the Makefile beside it makes."""
     variables: dict[str, str] = {}
     for line in list(logical_lines(text, path))[:_MOST_LINES]:
@@ -164,26 +156,15 @@ def _cmake_tests(main: Path, folder: Path, top: Path) -> ProgramArguments | None
     cmake = read_cmake(folder, top)
     if cmake is None:
         return None
-    found = tuple(
-        _Started(test.program, tuple(None if "$" in w or UNTOLD in w else w for w in test.words), test.line)
-        for test in cmake.tests
-    )
-    chosen = _chosen(main, folder, top, found, cmake)
+    chosen = _chosen(main, folder, top, tuple(cmake.tests), cmake)
     return None if chosen is None else _told("add_test", chosen, folder)
 
 
 def _settings(around: Surroundings, main: Path, folder: Path, top: Path) -> ProgramArguments | None:
     runs = [run for run in runs_in(folder, around) if run.words]
     build = (makefile_of(main.parent, top) or read_cmake(main.parent, top)) if runs else None
-    of_main = [run for run in runs if _makes(build, run.program, main)]
-    chosen = next((run for run in of_main if not any(map(_is_data, run.words))), None) or next(
-        iter(of_main), None
-    )
-    return (
-        None
-        if chosen is None
-        else _told("settings", _Started(chosen.program, chosen.words, chosen.line), folder)
-    )
+    chosen = _without_data(run for run in runs if _makes(build, run.program, main))
+    return None if chosen is None else _told("settings", chosen, folder)
 
 
 def _makes(build: Makefile | Cmake | None, program: str, main: Path) -> bool:
@@ -205,7 +186,7 @@ def _made_by(build: Makefile | Cmake) -> Iterable[str]:
     return [made.name for made in build.programs] if isinstance(build, Cmake) else sorted(_products(build))
 
 
-def _told(kind: str, started: _Started, folder: Path) -> ProgramArguments:
+def _told(kind: str, started: Run, folder: Path) -> ProgramArguments:
     path = started.line.file
     name = path.relative_to(folder) if path.is_relative_to(folder) else path.name
     return ProgramArguments(started.words, f"{kind}, {name}:{started.line.number}", started.program, True)
@@ -214,9 +195,7 @@ def _told(kind: str, started: _Started, folder: Path) -> ProgramArguments:
 # ----------------------------------------------------------------------------- lines
 
 
-def _started(
-    text: str, line: Line, products: frozenset[str], variables: dict[str, str]
-) -> Iterator[_Started]:
+def _started(text: str, line: Line, products: frozenset[str], variables: dict[str, str]) -> Iterator[Run]:
     """The programs that a line of a shell starts, its plain variables followed; of a loop the first word."""
 
     def value(found: re.Match[str]) -> str:
@@ -247,7 +226,7 @@ def _started(
         if place is None or (place and words[0].rpartition("/")[2] not in _STARTERS):
             continue
         given = tuple(None if UNTOLD in word or "*" in word else word for word in words[place + 1 :])
-        yield _Started(words[place], given, line)
+        yield Run(words[place], given, line)
 
 
 def _is_program(word: str, products: frozenset[str]) -> bool:
@@ -302,14 +281,14 @@ def _is_of(main: Path, words: tuple[str, ...]) -> bool:
 
 
 def _chosen(
-    main: Path, folder: Path, top: Path, found: tuple[_Started, ...], build: Makefile | Cmake | None
-) -> _Started | None:
+    main: Path, folder: Path, top: Path, found: tuple[Run, ...], build: Makefile | Cmake | None
+) -> Run | None:
     """A line that starts the program of this `main`: the first that names no file of data, else the first.
 
     A build of another folder has to say that it makes the program of this file.
     """
-    of_main: list[_Started] = []
-    maybe: list[_Started] = []
+    of_main: list[Run] = []
+    maybe: list[Run] = []
     known: dict[str, tuple[str, ...]] = {}
     for started in found:
         if started.program not in known and len(known) >= _MOST_PROGRAMS:
@@ -330,9 +309,12 @@ def _chosen(
             maybe.append(started)
     if not of_main and len({_plain(started.program) for started in maybe}) == 1:
         of_main = maybe
-    return next((started for started in of_main if not any(map(_is_data, started.words))), None) or next(
-        iter(of_main), None
-    )
+    return _without_data(of_main)
+
+
+def _without_data(runs: Iterable[Run]) -> Run | None:
+    """The first that names no file of data, else the first."""
+    return min(runs, key=lambda run: any(map(_is_data, run.words)), default=None)
 
 
 def _near_words(
@@ -352,7 +334,7 @@ def _is_data(word: str | None) -> bool:
     return word is None or "/" in word or re.search(r"\w\.[A-Za-z]\w*$", word) is not None
 
 
-def _is_made_elsewhere(main: Path, build: Makefile | Cmake | None, started: _Started) -> bool:
+def _is_made_elsewhere(main: Path, build: Makefile | Cmake | None, started: Run) -> bool:
     """Whether the build makes another program of this `main`."""
     program = _plain(started.program)
     if build is None:

@@ -207,7 +207,7 @@ def read_origin(unit: Unit, options: ParseOptions | None = None) -> Program | No
     sources = _sources(unit)
     if not entries or not sources:
         return None
-    program = _best(unit, sources, frozenset(entries), options)
+    program = _best(sources, frozenset(entries), options)
     if program is None:
         return None
     _report_newer(unit, sources)
@@ -250,9 +250,7 @@ def _sources(unit: Unit) -> tuple[Path, ...]:
     return tuple(sorted(found, key=lambda path: path.suffix.lower() != ".cu"))
 
 
-def _best(
-    unit: Unit, sources: tuple[Path, ...], entries: frozenset[str], options: ParseOptions | None
-) -> Program | None:
+def _best(sources: tuple[Path, ...], entries: frozenset[str], options: ParseOptions | None) -> Program | None:
     """The source with the most of the kernels, of several the one with host code that launches them."""
     best: Program | None = None
     best_rank = (0, False)

@@ -54,8 +54,7 @@ def answered(
     if folder is None:
         return run()
     name = _name(words)
-    known = _printed(folder, name, writing)
-    if known is not None:
+    if (known := _printed(folder, name, writing)) is not None:
         return known
     told = _Told(sys.stdout)
     with recorded() as recording, told.listening():

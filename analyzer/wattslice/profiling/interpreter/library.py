@@ -41,8 +41,7 @@ def _(compiler: Compiler, expr: ir.Intrinsic) -> Evaluate:
     if expr.is_opaque_call:
         return fails(f"'{expr.name}' is not known: its body could not be followed", expr.span)
     for attempt in (warp.compile_warp_function, _effect, _number_function):
-        found = attempt(compiler, expr, name)
-        if found is not None:
+        if (found := attempt(compiler, expr, name)) is not None:
             return found
     raise UnsupportedError(f"'{expr.name}' is not interpreted")
 

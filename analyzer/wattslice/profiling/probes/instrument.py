@@ -70,9 +70,7 @@ class BranchWriter:
     def header(self, node: Node, keyword: bytes, body: Node | None) -> tuple[Piece, ...]:
         """The parts in the parentheses of a statement, `body` being what follows them."""
         parts = self.text.header(self.keyword(node, keyword))
-        if parts is None:
-            raise SkippedError(BY_MACRO)
-        if body is not None and self.text.next(parts[-1].end + 1) != body.start.offset:
+        if parts is None or (body is not None and self.text.next(parts[-1].end + 1) != body.start.offset):
             raise SkippedError(BY_MACRO)
         return parts
 

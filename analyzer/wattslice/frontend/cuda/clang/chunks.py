@@ -122,9 +122,7 @@ def cut(source: bytes) -> CutText | None:
     None, too, for a text with carriage returns alone, which are ends of lines to clang only, and for one with
     a name or sign that goes on behind a backslash at the end of its line.
     """
-    if b"\r" in source and b"\r" in source.replace(b"\r\n", b"\n"):
-        return None
-    if _SPLICED.search(source):
+    if (b"\r" in source and b"\r" in source.replace(b"\r\n", b"\n")) or _SPLICED.search(source):
         return None
     return _Cutter(source).cut()
 
@@ -297,9 +295,7 @@ def plain_function(header: bytes) -> bytes | None:
         if token == b"(":
             break
         position += 1
-    if position < 2 or position == len(tokens):
-        return None
-    if not _ends_a_head(tokens, position):
+    if position < 2 or position == len(tokens) or not _ends_a_head(tokens, position):
         return None
     at = position - 1
     if tokens[at] == b">":  # an explicit specialisation: name<arguments>(...)

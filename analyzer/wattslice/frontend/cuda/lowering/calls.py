@@ -146,14 +146,12 @@ def call(body: Body, node: Node) -> Expr:
     if kind == C.CONVERSION_FUNCTION and info.body is None:
         return convert(body, object_value(body, node), body.type(node), span)
     if info.is_builtin:
-        found = group_call(body, node, name, arguments, span)
-        if found is not None:
+        if (found := group_call(body, node, name, arguments, span)) is not None:
             return found
-        if name.startswith("operator") and not name[8:9].isalnum() and info.body is None:
+        if info.body is None and name.startswith("operator") and not name[8:9].isalnum():
             found = builtin_operator(body, name, arguments, node, span)
-            if found is not None:
-                return found
-        found = None if info.body else library_call(body, node, name, arguments, span)
+        if found is None and info.body is None:
+            found = library_call(body, node, name, arguments, span)
         if found is not None:
             return found
     if is_plain_copy(info) and len(arguments) == 2:
@@ -162,13 +160,10 @@ def call(body: Body, node: Node) -> Expr:
         this = this or object_of(body, node, callee, arguments)
         where = inline(body, node, info, this, arguments, span)
         return where[0] if where[1] is None else _read_result(body, where[0], where[1], span)
-    if info.body is None and not info.is_builtin:
-        found = library_call(body, node, name, arguments, span)
-        if found is not None:
-            return found
     if info.body is not None:
         return opaque(body, node, name, arguments, span, TOO_DEEP)
-    return opaque(body, node, name, arguments, span)
+    found = None if info.is_builtin else library_call(body, node, name, arguments, span)
+    return opaque(body, node, name, arguments, span) if found is None else found
 
 
 def _device_launch(body: Body, node: Node, name: str, span: Span) -> Expr:
@@ -360,8 +355,7 @@ def unresolved_call(body: Body, node: Node, children: list[Node]) -> Expr:
             n.kind == C.BINARY_OPERATOR and n.binary_operator in _MEMBER_POINTERS for n in children[0].walk()
         ):
             raise LoweringError("call through a pointer to member", node)
-        launch = written_launch(body, node)
-        if launch is not None:
+        if (launch := written_launch(body, node)) is not None:
             return launch
         values = tuple(body.expr(c) for c in children[1:])
         pointer = _pointer_called(body, children[0])
@@ -389,15 +383,12 @@ def unresolved_call(body: Body, node: Node, children: list[Node]) -> Expr:
         if overload.kind in (C.FUNCTION_TEMPLATE, C.FUNCTION_DECL):
             info = body.unit.function(overload)
             if info.is_builtin:
-                found = library_call(body, node, info.name, arguments, span)
-                if found is not None:
+                if (found := library_call(body, node, info.name, arguments, span)) is not None:
                     return found
             elif info.body is not None and len(info.parameters) >= len(arguments) and may_inline(body, info):
                 return inline(body, node, info, None, arguments, span)[0]
-    if name:
-        found = library_call(body, node, name, arguments, span)
-        if found is not None:
-            return found
+    if name and (found := library_call(body, node, name, arguments, span)) is not None:
+        return found
     name = name or node.spelling
     if not name or _called_pointer(children[0]):
         return opaque(body, node, name or "a function pointer", arguments, span, THROUGH_POINTER)
@@ -496,8 +487,7 @@ def _jumps_out(node: Node, *, is_inside: bool = False) -> bool:
 
 
 def _host_call(body: Body, node: Node, callee: Node) -> Expr:
-    launch = launch_of(body, node, callee)
-    if launch is not None:
+    if (launch := launch_of(body, node, callee)) is not None:
         return launch
     span = body.span(node)
     name = callee.spelling
@@ -535,18 +525,16 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
             return read(body, where, span)
     if callee.kind == C.CONVERSION_FUNCTION and (info.is_builtin or info.body is None):
         return convert(body, object_value(body, node), type_, span)
-    if name in ("async", "pthread_create") and body.unit.parsed.is_builtin(callee):
-        begun = on_a_thread(name, values, type_, span)
-        if begun is not None:
-            return begun
+    is_begun = name in ("async", "pthread_create") and body.unit.parsed.is_builtin(callee)
+    if is_begun and (begun := on_a_thread(name, values, type_, span)) is not None:
+        return begun
     result = pointer_to(type_) if _gives_object(body, callee) else type_
     if callee.kind in _VARIABLES:
         return Call("", name, tuple(values), result, span, _pointer_called(body, expressions_in(node)[0]))
     if has_object(callee):
-        if name == "emplace_back" and type_.name in THREADS:
-            begun = on_a_thread(name, values, type_, span)
-            if begun is not None:
-                return begun
+        is_begun = name == "emplace_back" and type_.name in THREADS
+        if is_begun and (begun := on_a_thread(name, values, type_, span)) is not None:
+            return begun
         operand = arguments[0] if is_operator else None
         if callee.kind == C.CONVERSION_FUNCTION:
             operand = _object_node(node)
@@ -636,8 +624,7 @@ def _overrider(body: Body, callee: Node, this: Location | None) -> Node | None:
 
 def _in_class(class_: Node, callee: Node) -> Node | None:
     """The function of an object of a class that overrides `callee`: its own, or that of a base."""
-    own = next((method for method in class_.children if _is_same(method, callee)), None)
-    if own is not None:
+    if (own := next((method for method in class_.children if _is_same(method, callee)), None)) is not None:
         return own
     bases = (one.type.canonical.declaration for one in class_.children if one.kind == C.CXX_BASE_SPECIFIER)
     found = (_in_class(base, callee) for base in bases if base is not None)
@@ -658,9 +645,7 @@ _OF_C = regex(r"(?:gl|glut|glew|cu|cuda|cublas|cufft|cusparse|nccl|vk)[A-Z]|MPI_
 def _referred(body: Body, callee: Node, arguments: list[Node], span: Span) -> list[Expr]:
     """Addresses of the objects that a function whose body is not here gets by reference, and may write."""
     info = body.unit.function(callee)
-    if info.is_builtin and (info.body is not None or info.name in PASSES_ON):
-        return []
-    if info.body is not None:
+    if info.body is not None or (info.is_builtin and info.name in PASSES_ON):
         return []
     parent = callee.semantic_parent
     is_thrust = parent is not None and parent.spelling == "thrust"  # its algorithms take iterators by value
@@ -706,9 +691,7 @@ def _(body: Body, node: Node) -> Expr:
 
 
 def _destroy(body: Body, pointer: Expr, type_: ClangType, node: Node) -> None:
-    """`delete p`: the destructors of the object. Of several, or of a class that others may derive from, what
-    they may write is lost.
-    """
+    """`delete p`: the destructors; of several, or of a base class, what they may write is lost."""
     span = body.span(node)
     found = parts(body.unit, type_, Special.DESTROY)
     functions = [one.function for one in found]
@@ -802,9 +785,7 @@ def _filled(body: Body, parts: tuple[Expr, ...], span: Span) -> tuple[Expr, ...]
 
 def is_plain_copy(info: FunctionInfo) -> bool:
     """An assignment that the compiler wrote, or that has no body here."""
-    if info.name != "operator=":
-        return False
-    return info.body is None or info.is_defaulted
+    return info.name == "operator=" and (info.body is None or info.is_defaulted)
 
 
 def assign_record(body: Body, arguments: list[Node], span: Span) -> Expr:
@@ -856,8 +837,7 @@ def expressions_in(node: Node) -> list[Node]:
 def _object_node(node: Node) -> Node | None:
     children = node.children
     if children and children[0].kind == C.MEMBER_REF_EXPR:
-        inner = expressions_in(children[0])
-        return inner[0] if inner else None
+        return next(iter(expressions_in(children[0])), None)
     return None
 
 
@@ -880,18 +860,14 @@ def _object_location(body: Body, node: Node) -> Location:
     type_ = body.type(node)
     if type_.kind is TypeKind.POINTER:
         return dereference(body, body.expr(node), type_.element or type_)
-    where = body.location(node)
-    if where is not None:
+    if (where := body.location(node)) is not None:
         return where
     return materialise(body, body.expr(node), body.span(node))
 
 
 def object_value(body: Body, node: Node) -> Expr:
     """The value of the object that a conversion function is called on."""
-    inner = _object_node(node)
+    inner = _object_node(node) or next(iter(expressions_in(node)), None)
     if inner is None:
-        children = expressions_in(node)
-        if not children:
-            raise LoweringError("conversion of an unknown object", node)
-        return body.expr(children[0])
+        raise LoweringError("conversion of an unknown object", node)
     return body.expr(inner)

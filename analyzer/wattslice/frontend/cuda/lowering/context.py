@@ -375,8 +375,7 @@ def builtin_vector(body: Body, node: Node) -> BuiltinKind | None:
 
 def binding_of(body: Body, node: Node) -> Binding:
     """What the name in a DECL_REF_EXPR (or of a static member) means here."""
-    found = body.names.get(declaration_key(body, node))
-    if found is not None:
+    if (found := body.names.get(declaration_key(body, node))) is not None:
         return found
     declaration = node.referenced
     if declaration is None:
@@ -385,26 +384,21 @@ def binding_of(body: Body, node: Node) -> Binding:
     kind = declaration.kind
     span = body.span(node)
     if kind == C.ENUM_CONSTANT_DECL and body.unit.parsed.is_made_up(declaration):
-        unknown = file_scope_variable(body, declaration)
-        body.names[key] = unknown
-        return unknown
+        return body.names.setdefault(key, file_scope_variable(body, declaration))
     if kind == C.ENUM_CONSTANT_DECL:
         type_ = _enum_type(body, declaration)
         value = ir.Constant(converted(declaration.enum_value, type_) or 0, type_, span)
-        body.names[key] = value
-        return value
+        return body.names.setdefault(key, value)
     if kind == C.PARM_DECL:
         parameter = Variable(
             declaration.spelling, body.type(declaration), body.home(body.type(declaration)),
             ir.VariableRole.PARAMETER, span
         )  # fmt: skip
-        body.names[key] = parameter
-        return parameter
+        return body.names.setdefault(key, parameter)
     if kind in (C.VAR_DECL, C.UNEXPOSED_DECL):
         constant = constant_of_global(body, declaration, key, span)
         if constant is not None:
-            body.names[key] = constant
-            return constant
+            return body.names.setdefault(key, constant)
         variable = file_scope_variable(body, declaration)
         if variable.type != (type_ := body.unit.types.of(declaration.raw)):  # a reference, kept as a pointer
             address = ir.Read(RegisterPlace(variable, (), variable.type), variable.type, span)

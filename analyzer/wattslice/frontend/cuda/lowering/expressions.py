@@ -37,6 +37,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     perhaps,
     place_for_access,
     read,
+    unwrapped,
 )
 from wattslice.frontend.cuda.lowering.objects import (
     Special,
@@ -206,10 +207,7 @@ def _function_name(body: Body, node: Node) -> str:
 def _(body: Body, node: Node) -> Expr:
     children = [child for child in node.children if child.kind >= 100]
     if children:
-        base = children[0]
-        while base.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(base.children) == 1:
-            base = base.children[0]
-        kind = builtin_vector(body, base)
+        kind = builtin_vector(body, unwrapped(children[0]))
         if kind is not None:
             return ir.Builtin(kind, DIM3_AXES.index(node.spelling), ir.UINT32, body.span(node))
     field = node.referenced
@@ -275,9 +273,7 @@ def _(body: Body, node: Node) -> Expr:
     type_ = body.type(node)
     children = [child for child in node.children if child.kind >= 100 and child.kind != C.MEMBER_REF]
     if type_.kind in (TypeKind.INT, TypeKind.FLOAT, TypeKind.BOOL, TypeKind.POINTER) and type_.lanes == 1:
-        if not children:
-            return Constant(0, type_, body.span(node))
-        return body.expr(children[0])
+        return body.expr(children[0]) if children else Constant(0, type_, body.span(node))
     own = node.type.canonical
     made = own.declaration if type_.kind is TypeKind.RECORD else None
     if children and made is not None and any(one.kind == C.CXX_BASE_SPECIFIER for one in made.children):
@@ -298,9 +294,7 @@ def _(body: Body, node: Node) -> Expr:
 
 
 def _is_by_place(body: Body, type_: ClangType, fields: tuple[Node, ...], children: list[Node]) -> bool:
-    """Whether values in braces go elsewhere than one after the other: `.n = 2`, `[3] = 4`, or inner braces
-    that are left out.
-    """
+    """Whether values in braces do not go one after the other: `.n = 2`, `[3] = 4`, inner braces left out."""
     if any(map(_is_designated, children)) or (body.is_host and any(_is_unnamed(field) for field in fields)):
         return True
     if type_.kind == K.CONSTANTARRAY:
@@ -401,9 +395,7 @@ _ENDS_OF_A_RANGE = 2
 
 
 def _left_out(body: Body, field: Node | None, type_: ClangType, span: Span) -> Expr | None:
-    """A member that a list leaves out: its value in the class, what its constructor makes, or zero; None
-    where that is not known.
-    """
+    """A member that a list leaves out: its value in the class, by its constructor, or zero; None: unknown."""
     default = None if field is None else default_of(body, field)
     if default is None:
         own = body.unit.types.translate(type_.raw) if field is None else body.unit.types.of(field.raw)
@@ -787,9 +779,7 @@ def _(body: Body, node: Node) -> Expr:
 def convert(body: Body, value: Expr, type_: Type, span: Span) -> Expr:
     """An implicit conversion of `value` to `type_`."""
     old = value.type
-    if old is type_ or old == type_:
-        return value
-    if type_.kind in (TypeKind.UNKNOWN, TypeKind.VOID, TypeKind.ARRAY):
+    if old is type_ or old == type_ or type_.kind in (TypeKind.UNKNOWN, TypeKind.VOID, TypeKind.ARRAY):
         return value
     if type_.kind is TypeKind.POINTER and old.kind in (TypeKind.POINTER, TypeKind.ARRAY):
         if old.element == type_.element or isinstance(value, Constant):

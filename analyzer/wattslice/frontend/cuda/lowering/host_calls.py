@@ -65,8 +65,7 @@ def written_launch(body: Body, node: Node, callee: Node | None = None) -> Launch
 
 def launch_of(body: Body, node: Node, callee: Node) -> Expr | None:
     """The launch that a call is; None when it is an ordinary call."""
-    written = written_launch(body, node, callee)
-    if written is not None:
+    if (written := written_launch(body, node, callee)) is not None:
         return written
     name, arguments = callee.spelling, list(node.arguments)
     if name in _CONFIGURED and len(arguments) > _CONFIGURED[name]:

@@ -112,8 +112,7 @@ class _Operands(Struct):
 
     def value(self, at: int) -> Expr:
         """The value of an operand. What is not free to repeat is kept in a variable before the statement."""
-        known = self._values.get(at)
-        if known is not None:
+        if (known := self._values.get(at)) is not None:
             return known
         if at < len(self.outputs):
             return self.body.expr(self.outputs[at])

@@ -97,8 +97,7 @@ def library_call(body: Body, node: Node, name: str, arguments: list[Node], span:
     type_ = body.type(node)
     if type_.kind is TypeKind.UNKNOWN and values:
         type_ = values[0].type
-    packed = _packed(body, name, values, type_, span)
-    if packed is not None:
+    if (packed := _packed(body, name, values, type_, span)) is not None:
         return packed
     if rule.semantics is Semantics.IDENTITY and len(values) == 1 and not rule.fixed:
         value = values[0]

@@ -19,7 +19,6 @@ from wattslice.frontend.cuda.lowering.context import (
     Location,
     LoweringError,
     Pointee,
-    PointsTo,
     binding_of,
     location,
 )
@@ -51,8 +50,7 @@ def pointee_of(body: Body, pointer: Expr) -> Pointee | None:
         case ir.PointerOffset(pointer=inner) | ir.Cast(operand=inner):
             return pointee_of(body, inner)
         case Read(place=place):
-            found = body.pointees.get((place.variable, place.path))
-            if found is not None:
+            if (found := body.pointees.get((place.variable, place.path))) is not None:
                 return found
             outside = MemorySpace.HOST if body.is_host else MemorySpace.GLOBAL
             return Pointee(outside, place.variable)
@@ -205,9 +203,7 @@ def dereference(body: Body, pointer: Expr, type_: Type) -> Location:
     if known is not None:
         place = known[1]
         return place if place.type is type_ else RegisterPlace(place.variable, place.path, type_)
-    found = pointee_of(body, pointer)
-    if found is None:
-        found = Pointee(MemorySpace.GLOBAL, None)
+    found = pointee_of(body, pointer) or Pointee(MemorySpace.GLOBAL, None)
     return Cell(pointer, found.space, type_, found.root)
 
 
@@ -292,9 +288,7 @@ def whole_expression(body: Body, lower: Callable[[], Expr]) -> Expr:
 
 
 def perhaps(body: Body, node: Node) -> Expr:
-    """A value that is not always asked for, with its effects; objects made for it are destroyed later on, if
-    they were made.
-    """
+    """A value not always asked for, with its effects; objects made for it are destroyed later, if made."""
     mark, outer, body.after = len(body.before), body.after, []
     try:
         value = with_effects(body, mark, body.expr(node))
@@ -336,9 +330,7 @@ def _assigned_by(effect: ir.Stmt) -> Expr | None:
 
 
 def _address_in_variable(body: Body, where: RegisterPlace, type_: Type, span: Span) -> Expr:
-    """The address of a register place, with the member's offset (in host code, where records are memory, as
-    an operation of its own).
-    """
+    """The address of a register place and a member's offset (an operation in host code: memory there)."""
     part = part_of(where.variable.type, where.path)
     offset = part[0] if part else 0
     if not body.is_host:
@@ -359,9 +351,7 @@ def member(body: Body, base: Location, name: str, offset_bytes: int, type_: Type
 
 def place_for_access(body: Body, where: Location) -> ir.Place:
     """The place of one textual access: memory gets its site number here."""
-    if isinstance(where, RegisterPlace):
-        return where
-    return _access(body, where)
+    return where if isinstance(where, RegisterPlace) else _access(body, where)
 
 
 def _access(body: Body, where: Cell) -> ir.MemoryPlace:
@@ -409,11 +399,7 @@ def _(body: Body, node: Node) -> Location | None:
     binding = binding_of(body, node)
     if isinstance(binding, Variable):
         return location_of_variable(body, binding, body.span(node))
-    if isinstance(binding, RegisterPlace | Cell):
-        return binding
-    if isinstance(binding, PointsTo):
-        return None
-    return None
+    return binding if isinstance(binding, RegisterPlace | Cell) else None
 
 
 @location(C.MEMBER_REF_EXPR)
@@ -475,9 +461,7 @@ def base_at(body: Body, where: Location, base: Node, span: Span) -> Location:
 
 
 def bound(body: Body, declaration: Node, value: Node) -> Expr:
-    """What a member is initialised with: where the object is that a reference shall name, on the device also
-    of one without a name.
-    """
+    """What initialises a member: where the object of a reference is, on the device of an unnamed one too."""
     if not body.unit.types.is_reference(declaration.raw):
         return body.expr(value)
     where = body.location(value)
@@ -728,11 +712,16 @@ def one_of(cells: list[Cell]) -> Pointee:
     return found
 
 
-def is_choice(node: Node) -> bool:
-    """Whether an expression is `c ? a : b`, parentheses and implicit conversions aside."""
+def unwrapped(node: Node) -> Node:
+    """What stands in parentheses and implicit conversions."""
     while node.kind in (C.PAREN_EXPR, C.UNEXPOSED_EXPR) and len(node.children) == 1:
         node = node.children[0]
-    return node.kind == C.CONDITIONAL_OPERATOR
+    return node
+
+
+def is_choice(node: Node) -> bool:
+    """Whether an expression is `c ? a : b`, parentheses and implicit conversions aside."""
+    return unwrapped(node).kind == C.CONDITIONAL_OPERATOR
 
 
 def chooses_result(info: FunctionInfo) -> bool:
@@ -787,8 +776,7 @@ def is_followed(type_: Type) -> bool:
 
 
 def _may_name_an_object(node: Node) -> bool:
-    while node.kind in (C.PAREN_EXPR, C.UNEXPOSED_EXPR) and len(node.children) == 1:
-        node = node.children[0]
+    node = unwrapped(node)
     if node.kind == C.BINARY_OPERATOR:
         return node.binary_operator in (B.COMMA, B.ASSIGN)
     return node.kind in _OBJECTS

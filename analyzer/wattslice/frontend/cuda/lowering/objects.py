@@ -121,12 +121,9 @@ def inner_parts(unit: Unit, type_: ClangType, special: Special) -> Iterator[Part
     declaration = type_.canonical.declaration
     if declaration is None or unit.parsed.is_builtin(declaration):
         return
-    for base in bases_of(unit, declaration):
-        for one in parts(unit, base.type, special):
-            yield Part((base, *one.path), one.function)
-    for field in type_.canonical.fields:
-        for one in parts(unit, field.type, special):
-            yield Part((field, *one.path), one.function)
+    for part in (*bases_of(unit, declaration), *type_.canonical.fields):
+        for one in parts(unit, part.type, special):
+            yield Part((part, *one.path), one.function)
 
 
 def every_part(unit: Unit, type_: ClangType, special: Special) -> tuple[Part, ...]:
@@ -136,12 +133,9 @@ def every_part(unit: Unit, type_: ClangType, special: Special) -> tuple[Part, ..
     if known is None:
         declaration, found = type_.canonical.declaration, list[Part]()
         if declaration is not None and not unit.parsed.is_builtin(declaration):
-            for base in bases_of(unit, declaration):
-                inner = every_part(unit, base.type, special)
-                found += (Part((base, *one.path), one.function) for one in inner)
-            for field in type_.canonical.fields:
-                inner = every_part(unit, field.type, special)
-                found += (Part((field, *one.path), one.function) for one in inner)
+            for part in (*bases_of(unit, declaration), *type_.canonical.fields):
+                inner = every_part(unit, part.type, special)
+                found += (Part((part, *one.path), one.function) for one in inner)
             own = own_function(unit, type_, special)
             found += () if own is None else (Part((), own),)
         known = unit.special[key] = tuple(found)
@@ -520,12 +514,10 @@ def copied(
             yield from copied(body, one, two, type_.element, special, span)
     else:
         declaration = type_.declaration
-        for base in () if declaration is None else bases_of(body.unit, declaration):
-            one, two = (part_at(body, where, (base,), span) for where in (target, source))
-            yield from copied(body, one, two, base.type, special, span)
-        for field in type_.fields:
-            one, two = (part_at(body, where, (field,), span) for where in (target, source))
-            yield from copied(body, one, two, field.type, special, span)
+        bases = () if declaration is None else bases_of(body.unit, declaration)
+        for part in (*bases, *type_.fields):
+            one, two = (part_at(body, where, (part,), span) for where in (target, source))
+            yield from copied(body, one, two, part.type, special, span)
 
 
 # ----------------------------------------------------------------------------- what is not run

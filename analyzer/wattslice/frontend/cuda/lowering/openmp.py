@@ -82,9 +82,7 @@ def _end_of_team(body: Body, span: Span) -> Stmt:
 
 
 def _of_a_team(body: Body, thread: ir.Variable, number: Expr, inner: list[Stmt], span: Span) -> list[Stmt]:
-    """A loop over the threads; there is one at least, and where nobody allows for more one in a region that
-    another has begun.
-    """
+    """A loop over the threads, one at least; one, too, in a nested region unless somebody allows for more."""
     is_nesting = any(_NESTING.search(text) for text in body.unit.texts)
     number = _team(number, is_nesting, span)
     threads = body.temporary("omp_threads", INT32, span)

@@ -50,6 +50,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     note_pointer,
     pointee_of,
     read,
+    unwrapped,
     whole_expression,
     with_effects,
 )
@@ -157,7 +158,7 @@ def _is_statement(node: Node) -> bool:
 def _expression_statement(body: Body, node: Node) -> list[Stmt]:
     if node.kind >= 200 and node.kind < 280:
         raise LoweringError(f"statement of kind {node.kind} is not supported", node)
-    if body.is_host and _is_beside_the_point(body, node := _within(node)):
+    if body.is_host and _is_beside_the_point(body, node := unwrapped(node)):
         return [stmt for effect in _effects_in(body, node) for stmt in lower(body, effect)]
     expr = body.expr(node)
     if isinstance(expr, ir.Call) and expr.name in body.unit.c_kernels and _is_in_main(body):
@@ -193,24 +194,17 @@ def _is_beside_the_point(body: Body, node: Node) -> bool:
         return first is None or body.unit.parsed.is_builtin(first)
     if not body.unit.function(callee).is_builtin:
         return False
-    given = [_within(argument) for argument in node.arguments]
+    given = [unwrapped(argument) for argument in node.arguments]
     if not all(_only_reads(body, one) for one in given if one.kind == C.DECL_REF_EXPR):
         return False  # a function of the user, which the library calls
     texts = given[:2] if node.spelling.endswith("printf") else ()
     return not any(n.kind == C.STRING_LITERAL and ir.COUNTS_CHARACTERS.search(n.spelling) for n in texts)
 
 
-def _within(node: Node) -> Node:
-    """What stands in brackets and implicit conversions."""
-    while node.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(node.children) == 1:
-        node = node.children[0]
-    return node
-
-
 def _effects_in(body: Body, call: Node) -> list[Node]:
     """Of what a call that prints is given: the parts that may run functions of the program, or write."""
     found: list[Node] = []
-    for node in map(_within, call.arguments):
+    for node in map(unwrapped, call.arguments):
         if node.kind in _LITERALS:
             continue
         if _is_beside_the_point(body, node):
@@ -288,8 +282,7 @@ def _may_be_a_text(body: Body, node: Node) -> bool:
     """Whether what the first `<<` of a chain writes to is, or may be, a `std::stringstream`."""
     while node.arguments and node.kind == C.CALL_EXPR and node.spelling == "operator<<":
         node = node.arguments[0]
-    while node.kind in (C.UNEXPOSED_EXPR, C.PAREN_EXPR) and len(node.children) == 1:
-        node = node.children[0]
+    node = unwrapped(node)
     name = body.type(node).name.removeprefix("const ")
     return "stringstream" in name or (
         name == "std::ostream" and node.spelling not in ("cout", "cerr", "clog")
@@ -540,12 +533,10 @@ def destroyed(body: Body, older: int, kept: Variable | None = None) -> list[Stmt
         if kept is None or (where.variable if isinstance(where, RegisterPlace) else where.root) is not kept:
             if body.is_host:
                 span = body.unit.spans.span(guard.destructor)
-                lost = guard.is_by_library
-                result += (
-                    lost_by(body, [guard.destructor], span)
-                    if lost
-                    else [ran(body, guard.destructor, guard.where, (), span)]
-                )
+                if guard.is_by_library:
+                    result += lost_by(body, [guard.destructor], span)
+                else:
+                    result.append(ran(body, guard.destructor, where, (), span))
                 continue
             body.frames.append(Frame(None, guard.where))
             result += STATEMENTS[C.DESTRUCTOR](body, guard.destructor)
@@ -616,20 +607,13 @@ def _(body: Body, node: Node) -> list[Stmt]:
         condition = decision(body, parts[0])
     if isinstance(condition, Constant):
         taken = parts[1] if condition.value else parts[2] if len(parts) > 2 else None
-        result: list[Stmt] = before
-        if taken is not None:
-            result.append(as_block(body, taken))
-        return result
+        return before if taken is None else [*before, as_block(body, taken)]
     region = body.region()
     known = known_value(body, condition) if body.known else None
-    if known is not None:  # recursion: the arm that is not taken would never end
-        taken_index = 1 if known else 2
-        empty = Block((), body.region(), span)
-        taken_block = as_block(body, parts[taken_index]) if len(parts) > taken_index else empty
-        other: Block | None = empty if known else taken_block
-        return [*before, ir.If(condition, taken_block if known else empty, other, region, span)]
-    then = as_block(body, parts[1])
-    otherwise = as_block(body, parts[2]) if len(parts) > 2 else None
+    # in recursion the arm that is not taken would never end
+    empty = None if known is None else Block((), body.region(), span)
+    then = as_block(body, parts[1]) if empty is None or known else empty
+    otherwise = as_block(body, parts[2]) if len(parts) > 2 and not known else empty
     return [*before, ir.If(condition, then, otherwise, region, span)]
 
 
@@ -734,9 +718,7 @@ def _return(body: Body, node: Node) -> list[Stmt]:
 
 
 def _named_result(body: Body, node: Node) -> Node:
-    """What a host function gives: a local object that all of its `return`s name is made where the caller
-    wants it, without a copy.
-    """
+    """What a host function gives: a local that all `return`s name is made at the caller's, not copied."""
     initialises(body, node)
     call = bare(node)
     inner = [bare(child) for child in call.children if child.kind >= 100]
@@ -968,10 +950,7 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     variable = itself or Variable(
         node.spelling, type_, home, role, span, is_constant=is_constant, is_of_thread=is_of_thread
     )
-    if isinstance(value, Constant) and folds and type_.lanes == 1:
-        body.names[key] = value
-    else:
-        body.names[key] = variable
+    body.names[key] = value if isinstance(value, Constant) and folds and type_.lanes == 1 else variable
     if value is not None:
         address = body.register_addresses.get(id(value))
         if type_.kind is TypeKind.POINTER and not body.is_host and not is_static and _stays(body, node):

@@ -212,8 +212,7 @@ class TypeTable:
         return known
 
     def _translate(self, raw: CXType) -> Type:
-        scalar = _SCALARS.get(raw.kind)
-        if scalar is not None:
+        if (scalar := _SCALARS.get(raw.kind)) is not None:
             return scalar
         clang = ClangType(self._handle, raw)
         canonical: CXType = self._canonical(raw)

@@ -166,9 +166,7 @@ class Unit:
 
     @functools.cached_property
     def one_of_several_bases(self) -> frozenset[str]:
-        """The user's classes that others derive from beside another class, or virtually; where they lie is
-        not read.
-        """
+        """The user's classes derived from virtually or beside another class; where they lie is not read."""
         found: set[str] = set()
         for node in self.declared:
             inner = node.children if node.kind in _HOLDING else ()
@@ -297,8 +295,7 @@ class SpanFinder:
         if last is not None and 0 <= number - last.base <= len(last.data):
             return (last.name, *last.line_and_column(number - last.base))
         if number & _MACRO_BIT:
-            known = self._macros.get(number)
-            if known is not None:
+            if (known := self._macros.get(number)) is not None:
                 return known
         else:
             for source in self._files.values():
@@ -363,8 +360,7 @@ class SpanFinder:
 
     def written(self, node: Node) -> tuple[SourceFile, int, int] | None:
         """As `source`; where the node begins or ends in a macro, from or to the name of that."""
-        found = self.source(node)
-        if found is not None:
+        if (found := self.source(node)) is not None:
             return found
         range_ = self._extent(node.raw)
         begin, end = self._library.clang_getRangeStart(range_), self._library.clang_getRangeEnd(range_)

@@ -351,8 +351,7 @@ def passed_addresses(unit: Unit, instructions: Iterable[Instruction]) -> frozens
 
 def pointer_parameters(unit: Unit, name: str) -> frozenset[str]:
     """The parameters of a function of the file that it uses as addresses, or hands on as such."""
-    known = unit.pointer_parameters.get(name)
-    if known is not None:
+    if (known := unit.pointer_parameters.get(name)) is not None:
         return known
     unit.pointer_parameters[name] = frozenset()  # of a function that calls itself, while it is looked at
     function = unit.functions[name]

@@ -203,8 +203,7 @@ class Registers:
 
     def register(self, token: str) -> Register | None:
         """The register of this name (`%r1`, `%tid.x`), None for the name of anything else."""
-        made = self._made.get(token)
-        if made is not None:
+        if (made := self._made.get(token)) is not None:
             return made
         name, _, component = token.partition(".")
         if name[0] == "%":
