@@ -331,3 +331,14 @@ def test_copies_of_a_tile_in_registers_are_not_counted_by_their_accesses():
 
 def test_a_minimum_in_an_arm_is_predicated():
     assert mix_of("int t = threadIdx.x; if (c[t] > 3) c[t] = min(c[t] + n, 9);").number(K.BRANCH) == 1
+
+
+@pytest.mark.parametrize(("alignment", "loads"), [("16", 1), ("8", 2), ("4", 4)])  # LDG.E.128, .64, plain
+def test_aligned_storage_is_copied_at_once(alignment, loads):
+    kernel, profile = launched(
+        "#include <type_traits>\n__global__ void k(const float* a, float* b) {"
+        f" typedef std::aligned_storage<16, {alignment}>::type T; float r[4];"
+        " ((T*)r)[0] = ((const T*)a)[threadIdx.x];"
+        " for (int i = 0; i < 4; i++) b[i] = r[i]; }\nint main() { k<<<1, 256>>>(0, 0); }"
+    )
+    assert lower_instructions(kernel, profile).number(K.LDG) == loads
