@@ -466,3 +466,14 @@ def test_what_copies_that_run_an_arm_load_again_is_loaded_once(body: str, loads:
     written = list(written_instructions(kernel, profile))
     assert sum(one.per_thread for one in written) == pytest.approx(mix.total)
     assert all(one.region < kernel.region_count for one in written)
+
+
+@pytest.mark.parametrize(("alignment", "loads"), [("16", 1), ("8", 2), ("4", 4)])  # LDG.E.128, .64, plain
+def test_aligned_storage_is_copied_at_once(alignment, loads):
+    kernel, profile = launched(
+        "#include <type_traits>\n__global__ void k(const float* a, float* b) {"
+        f" typedef std::aligned_storage<16, {alignment}>::type T; float r[4];"
+        " ((T*)r)[0] = ((const T*)a)[threadIdx.x];"
+        " for (int i = 0; i < 4; i++) b[i] = r[i]; }\nint main() { k<<<1, 256>>>(0, 0); }"
+    )
+    assert lower_instructions(kernel, profile).number(K.LDG) == loads

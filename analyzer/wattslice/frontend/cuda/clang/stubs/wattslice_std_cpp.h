@@ -67,7 +67,7 @@ template <class...> struct disjunction : false_type {};
 template <class T, class... R> struct disjunction<T, R...> : conditional_t<bool(T::value), true_type, disjunction<R...>> {};
 template <class T> struct negation : bool_constant<!bool(T::value)> {};
 template <class F, class... A> struct invoke_result { typedef decltype(declval<F>()(declval<A>()...)) type; };
-template <unsigned long N, unsigned long = 16> struct aligned_storage { struct type { unsigned char data[N]; }; };
+template <unsigned long N, unsigned long A = 16> struct aligned_storage { struct alignas(A) type { unsigned char data[N]; }; };
 
 // <utility>, <functional>, <tuple>
 template <class T> WS_HD constexpr remove_reference_t<T>&& move(T&&) noexcept;
