@@ -407,6 +407,11 @@ OTHER = "cudaGraphAddKernelNode(&other, graph, 0, 0, &p);"
 IN_MADE = "p.gridDim = 9; cudaGraphExecKernelNodeSetParams(made, node, &p);"
 OF_ANY = "q.type = cudaGraphNodeTypeKernel; q.kernel = p; cudaGraphAddNode(&node, graph, 0, 0, 0, &q);"
 OF_MEMORY = "q.type = cudaGraphNodeTypeMemset; cudaGraphAddNode(&node, graph, 0, 0, &q);"
+OF_A_CONDITION = """cudaGraphConditionalHandle h; cudaGraphConditionalHandleCreate(&h, graph);
+    q.type = cudaGraphNodeTypeConditional; q.conditional.handle = h; q.conditional.size = 2;
+    q.conditional.type = cudaGraphCondTypeSwitch; cudaGraphAddNode(&other, graph, 0, 0, 0, &q);
+    cudaGraphNodeParams r = {}; r.kernel = p;
+    cudaGraphAddNode(&node, q.conditional.phGraph_out[1], 0, 0, 0, &r);"""
 GRAPHS = [
     ("changed before it is taken", f"{NODE} {AGAIN} {TAKEN}", [9]),
     ("changed twice", f"{NODE} {AGAIN} {AGAIN.replace('9', '5')} {TAKEN}", [5]),
@@ -420,6 +425,7 @@ GRAPHS = [
     ("another node that is changed", f"{OTHER} {NODE} {AGAIN} {TAKEN}", [7, 9]),
     ("of any type", f"{OF_ANY} {TAKEN}", [7]),
     ("of any, changed", f"{OF_ANY} q.kernel.gridDim = 9; cudaGraphNodeSetParams(node, &q); {TAKEN}", [9]),
+    ("of a condition", f"{OF_A_CONDITION} {TAKEN}", [7]),
     ("of memory", f"{OF_MEMORY} k<<<3, 64>>>(5); cudaGraphNodeSetParams(node, &q); {TAKEN}", [3]),
 ]  # fmt: skip
 
