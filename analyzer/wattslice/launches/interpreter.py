@@ -16,7 +16,7 @@ from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches import host_api
 from wattslice.launches.algorithms import algorithm_call, split_call
-from wattslice.launches.call_graph import CallGraph, Source, read_by_condition
+from wattslice.launches.call_graph import CallGraph, Source, member_at, read_by_condition
 from wattslice.launches.command_line import (
     BITS,
     MOST_IN_ONE,
@@ -247,12 +247,16 @@ class Interpreter(HostLoops):
             self.memory.forget_behind(pointer, why)
         self._written_by_kernels |= written
 
-    def forget_escaped(self, type_: ir.Type, why: Unknown) -> None:
-        """Numbers of this kind in variables whose addresses somebody keeps are unknown."""
+    def forget_escaped(self, place: ir.MemoryPlace, why: Unknown) -> None:
+        """Numbers of this kind in variables whose addresses somebody keeps are unknown; a member of an
+        object is no variable by itself.
+        """
+        type_, is_member = place.type, member_at(place) is not None
         kind = {ir.TypeKind.INT: int, ir.TypeKind.FLOAT: float, ir.TypeKind.POINTER: Pointer}.get(type_.kind)
         if kind is None or type_.bits == 8:  # texts, whose numbers decide little
             return
-        escaped = (where for one in self._relevance.escaped for where in self.memory.places_named(one))
+        every = (v for v in self._relevance.escaped if not (is_member and v.type.kind in _SCALARS))
+        escaped = (where for one in every for where in self.memory.places_named(one))
         for storage in (*escaped, *self.memory.given):
             for key, value in tuple(storage.cells.items()):
                 if isinstance(value, kind) and not is_length(key):
