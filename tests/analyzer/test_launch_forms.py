@@ -10,7 +10,7 @@ from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
 from wattslice.errors import Severity
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.launch import NO_OVERRIDES, Overrides, Setting
 from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
 
@@ -357,16 +357,18 @@ def test_one_of_perhaps_several_gpus_is_assumed(tmp_path, query):
         for (int i = 0; i < gpus; i++) {{ cudaSetDevice(i); b<<<5, 64>>>(7); }}
     }}"""
     a, *b = launches(tmp_path, text)
-    assert (a.grid, a.source, {v.name: v.value for v in a.assumed_variables}) == (
-        (4096, 1, 1),
-        LaunchSource.ASSUMED,
-        {"gpus": 1},
-    )
     assert [(launch.grid[0], launch.source, launch.times) for launch in (a, *b)] == [
-        (4096, LaunchSource.ASSUMED, 1),
+        (4096, LaunchSource.HOST_CODE, 1),
         (3, LaunchSource.HOST_CODE, 1),
-        (5, LaunchSource.HOST_CODE, None),
+        (5, LaunchSource.HOST_CODE, 1),
     ]
+    assert [[assumption.message for assumption in launch.assumptions] for launch in (a, *b)] == [
+        ["one GPU assumed: that decides the grid or block of a"],
+        [],
+        ["one GPU assumed: that decides how often the program launches b"],
+    ]
+    a, *b = launches(tmp_path, text, Overrides(settings=(Setting(None, "gpus", 4),)))
+    assert [(launch.grid[0], launch.times) for launch in (a, *b)] == [(1024, 1), (3, 1), (5, 4)]
 
 
 @pytest.mark.parametrize("helper", ["b<<<2, 32>>>(n);", "inner(n);"])

@@ -699,14 +699,26 @@ def _module_function(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Argume
     return 0
 
 
-_GPUS = Unknown("the number of GPUs", likely=1, least=1)
-"""One is predicted for; a run without any is none to predict."""
+def _number_of_gpus(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """How many there are: 1, unless that is in doubt; a run without any is none to predict."""
+    del gpu, node
+    if isinstance(first := arguments[0] if arguments else None, Pointer):
+        asked = memory.global_named(GPUS).cells
+        memory.write(first.storage, first.offset, asked.setdefault(0, 1), ir.INT32)
+    return 0
+
+
+def doubt_gpus(memory: Memory) -> None:
+    """There may be any number of GPUs."""
+    memory.set_cell(memory.global_named(GPUS), 0, Unknown("the number of GPUs", likely=1, least=1))
+
+
+GPUS = "cudaGetDeviceCount()"
+"""What holds the number of GPUs, once the program asks for it."""
 
 _QUERIES: dict[str, tuple[int, Callable[[Gpu, _Arguments], tuple[Value, ...]]]] = {
     "cudaDeviceGetAttribute": (2, lambda gpu, given: (device_attribute(gpu, given[1]),)),
     "cuDeviceGetAttribute": (2, lambda gpu, given: (device_attribute(gpu, given[1]),)),
-    "cudaGetDeviceCount": (1, lambda gpu, given: (_GPUS,)),
-    "cuDeviceGetCount": (1, lambda gpu, given: (_GPUS,)),
     "cudaGetDevice": (1, lambda gpu, given: (0,)),
     "cudaOccupancyMaxActiveBlocksPerMultiprocessor": (3, lambda gpu, given: (active_blocks(gpu, given[2]),)),
     "cudaOccupancyMaxPotentialBlockSize": (1, lambda gpu, given: potential_block_size(gpu)),
@@ -730,6 +742,8 @@ _EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] 
     "cudaMallocPitch": _pitched_allocation,
     **dict.fromkeys(_HANDLES, _new_handle),
     "MPI_Init_thread": _level_of_threads,
+    "cudaGetDeviceCount": _number_of_gpus,
+    "cuDeviceGetCount": _number_of_gpus,
     **dict.fromkeys(ALLOCATIONS_BY_POINTER, _allocation_by_pointer),
 }
 """Effects by the stem of the name."""

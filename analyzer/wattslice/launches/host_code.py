@@ -17,6 +17,7 @@ from wattslice import ir
 from wattslice.frontend.neighbours import MAX_CALLERS
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir.walking import deep_recursion
+from wattslice.launches import host_api
 from wattslice.launches.call_graph import call_graph
 from wattslice.launches.command_line import doubt_environment
 from wattslice.launches.data_files import DataFiles
@@ -58,10 +59,12 @@ class HostCode:
         given: ProgramArguments | None,
         assumed: frozenset[str],
     ) -> dict[Place, str]:
-        """What `ARGC` or the `ENVIRONMENT` decides, by launch: what is no more so where these are unknown."""
+        """What `ARGC`, the `ENVIRONMENT` or the number of `GPUS` decides, by launch: what is no more so where these are unknown."""
         found: dict[Place, str] = {}
         for one in self._programs:
             told = one.launches(pins, given, assumed)
+            if doubted == GPUS and not one.asks_for_gpus:
+                continue
             found |= _decided(told, one.launches(pins, given, assumed, doubted))
         return found
 
@@ -155,7 +158,8 @@ def _way(one: LaunchInstance) -> tuple[tuple[object, ...], int | None, bool]:
 
 Place = tuple[ir.LaunchCall, tuple[ir.Call, ...]]
 """A launch in the source, and the calls that lead to it."""
-ARGC, ENVIRONMENT = "argc", "the environment"
+ARGC, ENVIRONMENT, GPUS = "argc", "the environment", "the number of GPUs"
+_DOUBTS = {ENVIRONMENT: doubt_environment, GPUS: host_api.doubt_gpus}
 
 
 class _Reading(Struct, frozen=True):
@@ -180,6 +184,7 @@ class _OneProgram:
         self._steps_left = MAX_STEPS_OF_ALL_READINGS
         self._readings: list[_Reading] = []
         self._sizes_asked = SizesAsked()
+        self.asks_for_gpus = False
         every = frozenset[ir.LaunchCall]().union(*(self._graph.launches_from(f) for f in program.functions))
         self.sites = every if sites is None else sites
 
@@ -212,7 +217,7 @@ class _OneProgram:
 
         Of the names `assumed` they hold only where the host code gives none that is known.
         `given`: what the program is run with, None: without options.
-        `doubted`: what is taken to be unknown, `ARGC` or `ENVIRONMENT`, where else something is assumed.
+        `doubted`: what is taken to be unknown, `ARGC`, `ENVIRONMENT` or `GPUS`, where else something is assumed.
         Empty once earlier readings have taken `MAX_STEPS_OF_ALL_READINGS`.
         """
         if self._steps_left < MIN_STEPS:
@@ -249,8 +254,8 @@ class _OneProgram:
         doubted: str,
     ) -> tuple[LaunchInstance, ...]:
         memory, steps_before = Memory(pins, assumed, self._sizes_asked), self._steps_left
-        if doubted == ENVIRONMENT:
-            doubt_environment(memory)
+        if doubted in _DOUBTS:
+            _DOUBTS[doubted](memory)
         instances: list[LaunchInstance] = []
         main = self._main
         files = DataFiles(Path(self._program.file if main is None else main.span.file).parent)
@@ -320,6 +325,7 @@ class _OneProgram:
             reached = {instance.node for instance in instances}
             instances += (_unreached(node) for node in self.sites - reached)
         found = without_dead([instance for instance in instances if instance.node in self.sites])
+        self.asks_for_gpus |= bool(memory.global_named(host_api.GPUS).cells)
         never_known = memory.lacking - memory.known
         lacking = frozenset(what if isinstance(what, str) else what.name for what in never_known)
         steps = steps_before - self._steps_left

@@ -16,7 +16,7 @@ from wattslice.launches import host_api
 from wattslice.launches.agreement import agreed_sizes, steps_of
 from wattslice.launches.assumed_variables import with_assumed_variables
 from wattslice.launches.call_graph import call_graph
-from wattslice.launches.host_code import ARGC, ENVIRONMENT, HostCode, Place
+from wattslice.launches.host_code import ARGC, ENVIRONMENT, GPUS, HostCode, Place
 from wattslice.launches.instances import (
     Decision,
     LaunchInstance,
@@ -263,6 +263,8 @@ def resolve_launches(
     if names := _asked_of_the_environment(program):
         told = host.decided_by(ENVIRONMENT, pins, arguments, assumed)
         instances = _with_decisions(instances, told, f"no environment variable {names} assumed")
+    told = host.decided_by(GPUS, pins, arguments, assumed)
+    instances = _with_decisions(instances, told, "one GPU assumed")
     by_name: dict[str, list[LaunchInstance]] = {}
     for instance in instances:
         by_name.setdefault(kernel_key(instance), []).append(instance)
