@@ -257,6 +257,15 @@ def test_a_launch_beyond_the_budget_is_one_of_unknown_geometry(tmp_path):
     assert "more steps than are followed" in launch.assumptions[0].message
 
 
+def test_what_nothing_calls_is_not_beyond_the_budget(tmp_path):
+    unused = "void unused(int n) { k<<<n, 64>>>(n); }"
+    text = f"{K}__global__ void other(int n) {{}}\n{unused} int main() {{ {TOO_BUSY} }}"
+    launch, *_ = launches(tmp_path, text)
+    assert (
+        "unknown: nothing that was read calls the function that launches it" in launch.assumptions[0].message
+    )
+
+
 def test_what_a_main_that_is_not_followed_writes_is_not_known_elsewhere(tmp_path):
     """`main` takes more steps than are followed; what it hands to a library is visited all the same."""
     text = f"""#include <functional>

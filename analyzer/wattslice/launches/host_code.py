@@ -323,7 +323,10 @@ class _OneProgram:
             memory.roll_back(start)
         if is_cut or is_cut_aside:
             reached = {instance.node for instance in instances}
-            instances += (_unreached(node) for node in self.sites - reached)
+            told = {
+                node: _TOO_LONG if main is None or node in self.of_run else _UNUSED for node in self.sites
+            }
+            instances += (_unreached(node, told[node]) for node in self.sites - reached)
         found = without_dead([instance for instance in instances if instance.node in self.sites])
         self.asks_for_gpus |= bool(memory.global_named(host_api.GPUS).cells)
         never_known = memory.lacking - memory.known
@@ -343,6 +346,7 @@ class _OneProgram:
 
 _NOT_EVERY_PROGRAM = Unknown(f"of the programs that launch it no more than {MAX_CALLERS} are read")
 _TOO_LONG = Unknown("the host code takes more steps than are followed")
+_UNUSED = Unknown("nothing that was read calls the function that launches it")
 _NOT_EVERY_CALL = Unknown("not every call of the function around it is followed")
 
 
@@ -370,8 +374,7 @@ def _lost(instance: LaunchInstance, lost: Mapping[ir.LaunchCall, Unknown]) -> in
     return instance.times if why is None or isinstance(instance.times, Unknown) else why
 
 
-def _unreached(node: ir.LaunchCall) -> LaunchInstance:
-    """A launch that the host code has too many steps in front of."""
-    why = _TOO_LONG
+def _unreached(node: ir.LaunchCall, why: Unknown) -> LaunchInstance:
+    """A launch that no reading comes to, as the host code has too many steps."""
     arguments = tuple(why for _ in node.arguments)
     return LaunchInstance(node, (), why, why, 0, arguments, is_certain=True, in_unknown_loop=False, times=why)

@@ -622,7 +622,7 @@ class Interpreter(HostLoops):
                 self._run_closure(closure, node, (), self._given_by(node, closure))
             changes = self.memory.changes_since(mark)
             for cell, value in changes.items():
-                why = f"'{cell[0].name}' changes in what {node.name}() calls"
+                why = f"{cell[0].told} changes in what {node.name}() calls"
                 self.memory.apply({cell: Unknown(why, around=places_of(value))})
             names = {(storage.name, key) for storage, key in changes}  # each run has variables of its own
             if names <= lost:
