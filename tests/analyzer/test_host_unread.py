@@ -121,7 +121,8 @@ REASONS = [
     ("memory without a name",
      "int *p = (int *)malloc(40), m = elsewhere(p); for (int i = 0; i < m; i++) p[1] = i; int n = p[1];",
      "'n' unknown, 'memory of malloc()' changes in a loop of unknown length: the result of elsewhere()"),
-    ("a loop that takes too many steps", f"int n = 0; for (int i = 0; i < 9; i++) {{ {LONG} if (s > 5) n++; }}",
+    ("a loop that takes too many steps",
+     f"int n = 0; for (int i = 0; i < 9; i++) {{ {LONG} if (s > 5) n++; }}",
      "'n' changes in a loop for which too few steps are left"),
 ]  # fmt: skip
 

@@ -59,7 +59,9 @@ class HostCode:
         given: ProgramArguments | None,
         assumed: frozenset[str],
     ) -> dict[Place, str]:
-        """What `ARGC`, the `ENVIRONMENT` or the number of `GPUS` decides, by launch: what is no more so where these are unknown."""
+        """What `ARGC`, the `ENVIRONMENT` or the number of `GPUS` decides, by launch: what is no more so where
+        these are unknown.
+        """
         found: dict[Place, str] = {}
         for one in self._programs:
             told = one.launches(pins, given, assumed)
@@ -217,7 +219,7 @@ class _OneProgram:
 
         Of the names `assumed` they hold only where the host code gives none that is known.
         `given`: what the program is run with, None: without options.
-        `doubted`: what is taken to be unknown, `ARGC`, `ENVIRONMENT` or `GPUS`, where else something is assumed.
+        `doubted`: what is taken to be unknown, `ARGC`, `ENVIRONMENT` or `GPUS`, else something is assumed.
         Empty once earlier readings have taken `MAX_STEPS_OF_ALL_READINGS`.
         """
         if self._steps_left < MIN_STEPS:
