@@ -276,6 +276,12 @@ def test_what_a_main_that_is_not_followed_writes_is_not_known_elsewhere(tmp_path
     assert "width" in launch.assumptions[0].message
 
 
+def test_what_a_main_that_is_not_followed_calls_is_said_to_lie_behind_its_steps(tmp_path):
+    text = f"{K}void go(int w) {{ k<<<w, 64>>>(7); }} int main() {{ {TOO_BUSY} go(s); }}"
+    (launch,) = launches(tmp_path, text)
+    assert "called only behind more steps than are followed" in launch.assumptions[0].message
+
+
 def test_torn_brackets_in_a_file_that_is_included(tmp_path):
     (tmp_path / "k.cuh").write_text(
         "__global__ void k(int n) {}\nstatic void go(int n) { k << <n, 64 >> > (n); }\n"

@@ -295,7 +295,7 @@ class _OneProgram:
             interpreter = self._interpreter(memory, max(MIN_STEPS, left), files, given, doubted)
             interpreter.mark_seen(set() if is_alone else seen)
             try:
-                interpreter.run(function)
+                interpreter.run(function, is_main_cut=is_main_cut)
             except (BudgetExceededError, RecursionError):
                 del memory.frames[1:]
                 is_cut, is_main_cut = True, is_main_cut or function.name == "main"

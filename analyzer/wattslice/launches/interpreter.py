@@ -106,21 +106,25 @@ class Interpreter(HostLoops):
 
     # ------------------------------------------------------------------------- entry points
 
-    def _lacking_callers(self, function: ir.Function) -> str:
+    def _lacking_callers(self, function: ir.Function, *, is_main_cut: bool) -> str:
         """Why nobody tells the arguments of an entry point; with `main` the program was looked through."""
         if function.copied is not None:
             return "whose calls are not followed"
         if function not in self._graph.uncalled:
-            return "which is called only where the host code is not followed"
+            where = "behind more steps than are" if is_main_cut else "where the host code is not"
+            return f"which is called only {where} followed"
         has_main = any(function.name == "main" for function in self._graph.functions)
         return "which nothing that was read calls" if has_main else "whose callers are not in this file"
 
-    def run(self, function: ir.Function) -> None:
-        """Interpret a function as an entry point: nothing is known of its parameters."""
+    def run(self, function: ir.Function, *, is_main_cut: bool = False) -> None:
+        """Interpret a function as an entry point: nothing is known of its parameters.
+
+        `is_main_cut`: `main` was not followed to its end.
+        """
         where = (
             "given on the command line"
             if function.name == "main"
-            else f"a parameter of {function.told}, {self._lacking_callers(function)}"
+            else f"a parameter of {function.told}, {self._lacking_callers(function, is_main_cut=is_main_cut)}"
         )
         self.memory.frames.append({})
         for parameter, default in zip(function.parameters, _defaults(function), strict=True):
