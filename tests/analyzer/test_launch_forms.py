@@ -386,6 +386,18 @@ def test_one_of_perhaps_several_gpus_is_assumed(tmp_path, query):
     assert [(launch.grid[0], launch.times) for launch in (a, *b)] == [(1024, 1), (3, 1), (5, 4)]
 
 
+@pytest.mark.parametrize(("grid", "source", "what"), [
+    ("4096 / gpus", LaunchSource.ASSUMED, "the grid or block of"),
+    ("4096", LaunchSource.HOST_CODE, "that the program does not launch"),
+])  # fmt: skip
+def test_one_gpu_is_told_where_a_program_asks_for_two(tmp_path, grid, source, what):
+    check = "int gpus; cudaGetDeviceCount(&gpus); if (gpus < 2) exit(2);"
+    text = f"#include <cstdlib>\n{K}int main() {{ {check} k<<<{grid}, 64>>>(gpus); }}"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid, launch.source, launch.times) == ((4096, 1, 1), source, None)
+    assert f"one GPU assumed: that decides {what} k" in [one.message for one in launch.assumptions]
+
+
 @pytest.mark.parametrize("helper", ["b<<<2, 32>>>(n);", "inner(n);"])
 def test_a_kernel_that_another_launches_is_not_said_to_have_no_launch(tmp_path, helper):
     inner = "__global__ void b(int n);\n__device__ void inner(int n) { b<<<2, 32>>>(n); }"

@@ -98,6 +98,9 @@ class HostCode:
         return tuple(found)
 
 
+GEOMETRY_OF = "the grid or block of"
+
+
 def _decided(told: Sequence[LaunchInstance], doubted: Sequence[LaunchInstance]) -> dict[Place, str]:
     """What is otherwise, of each launch of a run, where something is unknown that it takes for given."""
     others: dict[Place, list[LaunchInstance]] = {}
@@ -106,14 +109,19 @@ def _decided(told: Sequence[LaunchInstance], doubted: Sequence[LaunchInstance]) 
     found: dict[Place, str] = {}
     for one in told if doubted else ():
         same = [other for other in others.get((one.node, one.path), ()) if other.is_certain]
+        is_other = all(_way(other)[0][:2] != _way(one)[0][:2] for other in same)
+        if not one.is_certain and same:
+            found.setdefault(
+                (one.node, one.path), GEOMETRY_OF if is_other else "that the program does not launch"
+            )
         if not one.is_certain or any(_way(other) == _way(one) for other in same):
             continue
         what = "the arguments of"
         is_counted = not isinstance(one.times, Unknown)
         if not same or (is_counted and all(other.times != one.times for other in same)):
             what = "how often the program launches"
-        if all(_way(other)[0][:2] != _way(one)[0][:2] for other in same):
-            what = "the grid or block of" if same else "that the program launches"
+        if is_other:
+            what = GEOMETRY_OF if same else "that the program launches"
         found.setdefault((one.node, one.path), what)
     return found
 
