@@ -16,7 +16,7 @@ from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches import host_api
 from wattslice.launches.algorithms import algorithm_call, split_call
-from wattslice.launches.call_graph import CallGraph, Source, read_by_condition
+from wattslice.launches.call_graph import CallGraph, Source, member_at, read_by_condition
 from wattslice.launches.command_line import (
     BITS,
     MOST_IN_ONE,
@@ -106,21 +106,25 @@ class Interpreter(HostLoops):
 
     # ------------------------------------------------------------------------- entry points
 
-    def _lacking_callers(self, function: ir.Function) -> str:
+    def _lacking_callers(self, function: ir.Function, *, is_main_cut: bool) -> str:
         """Why nobody tells the arguments of an entry point; with `main` the program was looked through."""
         if function.copied is not None:
             return "whose calls are not followed"
         if function not in self._graph.uncalled:
-            return "which is called only where the host code is not followed"
+            where = "behind more steps than are" if is_main_cut else "where the host code is not"
+            return f"which is called only {where} followed"
         has_main = any(function.name == "main" for function in self._graph.functions)
         return "which nothing that was read calls" if has_main else "whose callers are not in this file"
 
-    def run(self, function: ir.Function) -> None:
-        """Interpret a function as an entry point: nothing is known of its parameters."""
+    def run(self, function: ir.Function, *, is_main_cut: bool = False) -> None:
+        """Interpret a function as an entry point: nothing is known of its parameters.
+
+        `is_main_cut`: `main` was not followed to its end.
+        """
         where = (
             "given on the command line"
             if function.name == "main"
-            else f"a parameter of {function.told}, {self._lacking_callers(function)}"
+            else f"a parameter of {function.told}, {self._lacking_callers(function, is_main_cut=is_main_cut)}"
         )
         self.memory.frames.append({})
         for parameter, default in zip(function.parameters, _defaults(function), strict=True):
@@ -255,12 +259,16 @@ class Interpreter(HostLoops):
             self.memory.forget_behind(pointer, why)
         self._written_by_kernels |= written
 
-    def forget_escaped(self, type_: ir.Type, why: Unknown) -> None:
-        """Numbers of this kind in variables whose addresses somebody keeps are unknown."""
+    def forget_escaped(self, place: ir.MemoryPlace, why: Unknown) -> None:
+        """Numbers of this kind in variables whose addresses somebody keeps are unknown; a member of an
+        object is no variable by itself.
+        """
+        type_, is_member = place.type, member_at(place) is not None
         kind = {ir.TypeKind.INT: int, ir.TypeKind.FLOAT: float, ir.TypeKind.POINTER: Pointer}.get(type_.kind)
         if kind is None or type_.bits == 8:  # texts, whose numbers decide little
             return
-        escaped = (where for one in self._relevance.escaped for where in self.memory.places_named(one))
+        every = (v for v in self._relevance.escaped if not (is_member and v.type.kind in _SCALARS))
+        escaped = (where for one in every for where in self.memory.places_named(one))
         for storage in (*escaped, *self.memory.given):
             for key, value in tuple(storage.cells.items()):
                 if isinstance(value, kind) and not is_length(key):
@@ -626,7 +634,7 @@ class Interpreter(HostLoops):
                 self._run_closure(closure, node, (), self._given_by(node, closure))
             changes = self.memory.changes_since(mark)
             for cell, value in changes.items():
-                why = f"'{cell[0].name}' changes in what {node.name}() calls"
+                why = f"{cell[0].told} changes in what {node.name}() calls"
                 self.memory.apply({cell: Unknown(why, around=places_of(value))})
             names = {(storage.name, key) for storage, key in changes}  # each run has variables of its own
             if names <= lost:
