@@ -637,6 +637,38 @@ def test_numbers_beside_tensors_are_small_where_their_names_tell_a_role():
     assert "shared memory" not in told  # its bytes follow from kH
 
 
+_UNFOLDED = """
+__global__ void unfolded(int n, int volume, const float *x, float *y, bool is_last) {
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < n) for (int k = 0; k < volume; k++) y[i + k] = x[i * 2 + is_last];
+}
+void unfold(torch::Tensor x, int channels, int height, int width, int ksize_h, int ksize_w, int pad_h,
+            int pad_w, int stride_h, int stride_w, int imgs, int scale_factor, int kernel_volume) {
+    int rows = (height + 2 * pad_h - ksize_h) / stride_h + 1;
+    int columns = (width + 2 * pad_w - ksize_w) / stride_w + 1;
+    int num_kernels = channels * rows * columns * imgs * scale_factor;
+    unfolded<<<(num_kernels + 255) / 256, 256>>>(num_kernels, kernel_volume, x.data_ptr<float>(),
+                                                 x.data_ptr<float>(), imgs > 1);
+}
+"""
+
+
+def test_a_product_of_many_sizes_is_a_number():
+    """Ten variables one after the other, whose product is more than an int holds with 1024 for each."""
+    (kernel,) = analysed(_UNFOLDED)
+    assert kernel.launch.grid == (2 * 64**4 // 256, 1, 1)
+    told = " ".join(told.message for told in kernel.assumptions)
+    sizes = ("channels assumed 64", "height assumed 64", "width assumed 64", "imgs assumed 64")
+    roles = ("ksize_w assumed 3", "scale_factor assumed 2", "kernel_volume assumed 27")
+    assert all(one in told for one in (*sizes, *roles))
+    assert "num_kernels assumed" not in told
+
+
+def test_a_truth_that_nobody_gives_is_true():
+    (kernel,) = analysed(_UNFOLDED.replace("imgs > 1", "x.is_sparse()"), set=["imgs=1", "kernel_volume=1"])
+    assert "is_last assumed 1" in " ".join(told.message for told in kernel.assumptions)
+
+
 def test_a_padded_length_is_no_padding():
     text = _CONVOLVED.replace("BORDER", "0").replace("GRID", "OH").replace("padH", "padded_n")
     (kernel,) = analysed(text)
