@@ -525,6 +525,21 @@ def test_all_sizes_that_are_smaller_are_told():
         ("AT_ASSERT(x.dim() == 2); TORCH_CHECK(3 == x.size(-1));", "x.size(1)", 1024, 3, {"x.size0"}),
         ("CHECK_EQ(x.dim(), 2); CHECK_EQ(x.size(1), v.size(0));", "3", 4096, 3, {"x.size0", "v.size0"}),
         ("TORCH_CHECK_EQ(x.size(0), 4); TORCH_CHECK(x.dim() == 2)", "x.size(0)", 1024, 4, {"x.size1"}),
+        ("TORCH_CHECK(v.sizes() == x.sizes())", "v.size(1)", 4096, 1024, {"x.dim", "x.size0", "x.size1"}),
+        (
+            "TORCH_CHECK(x.sizes().equals(v.sizes()))",
+            "v.size(0)",
+            4096,
+            1024,
+            {"v.dim", "v.size0", "v.size1"},
+        ),
+        (
+            "TORCH_CHECK(v.numel() == 0 || (v.dim() == 1 && v.size(0) == 7))",
+            "v.size(0) + 0 * x.size(1)",
+            4096,
+            7,
+            {"x.dim", "x.size0", "x.size1"},
+        ),
         (
             "TORCH_CHECK(x.dim() == 2 || x.size(1) == 3)",
             "x.size(1)",
@@ -544,6 +559,30 @@ def test_a_size_that_users_state_holds_where_a_check_says_otherwise():
     check = "TORCH_CHECK(x.dim() == 2 && x.size(1) == 3 && v.size(0) == x.size(0));"
     (kernel,) = _product("v.size(0)", check, set=["x.size0=100", "x.size1=10"])
     assert (kernel.launch.grid, [loop.trip_count for loop in kernel.loops]) == ((4, 1, 1), [100])
+
+
+def test_sizes_that_are_equal_follow_those_that_users_state():
+    check = "TORCH_CHECK(v.sizes() == x.sizes());"
+    for name in ("x", "v"):
+        settings = [f"{name}.dim=2", f"{name}.size0=100", f"{name}.size1=10"]
+        (kernel,) = _product("v.size(1)", check, set=settings)
+        assert (kernel.launch.grid, [loop.trip_count for loop in kernel.loops]) == ((4, 1, 1), [10])
+
+
+@pytest.mark.parametrize(
+    ("check", "trips", "fixes"),
+    [
+        ("k == 5", 5, set()),
+        ("k == 2 || k == 3 || k == 4", 2, {"k"}),
+        ("(k == 6 || k == 3) && x.is_cuda()", 6, {"k"}),
+        ("k > 0", 1024, {"each.s"}),
+    ],
+)
+def test_numbers_that_checks_state(check, trips, fixes):
+    text = _PRODUCT.replace("v)", "v, int k)").replace("CHECKS", f"TORCH_CHECK({check});")
+    (kernel,) = analysed(text.replace("LENGTH", "k"), set=["x.numel=1024"])
+    assert [loop.trip_count for loop in kernel.loops] == [trips]
+    assert {told.fix for told in kernel.assumptions} == {f"--set {name}=VALUE" for name in fixes}
 
 
 @pytest.mark.parametrize("function", ["at::ceil_div", "at::cuda::ATenCeilDiv", "ATenCeilDiv", "THCCeilDiv"])
