@@ -703,6 +703,17 @@ def test_a_product_of_many_sizes_is_a_number():
     assert "num_kernels assumed" not in told
 
 
+def test_elements_of_a_pack_cannot_be_set_one_by_one():
+    text = """
+    template <class... A> __global__ void each(float *p, int n, A... more) {
+        for (int i = 0; i < n + (more + ...); i++) p[i] = 1;
+    }
+    void run(float *p) { each<<<4, 64>>>(p, *(int *)p, *(int *)p, *(int *)p); }
+    """
+    (kernel,) = analysed(text)
+    assert {told.fix for told in kernel.assumptions} == {"", "--set each.n=VALUE"}
+
+
 def test_a_truth_that_nobody_gives_is_true():
     (kernel,) = analysed(_UNFOLDED.replace("imgs > 1", "x.is_sparse()"), set=["imgs=1", "kernel_volume=1"])
     assert "is_last assumed 1" in " ".join(told.message for told in kernel.assumptions)

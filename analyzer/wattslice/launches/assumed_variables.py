@@ -281,6 +281,7 @@ def _with_geometry(
         return is_run or instance.node in reached or kernel_key(instance) not in launched
 
     first = {_place(instance): instance.arguments for instance in reversed(instances)}
+    causes = {_place(instance): geometry_of(instance).cause for instance in reversed(instances)}
     uncounted = {_place(one): one.times for one in instances if isinstance(one.times, Unknown)}
     kept = [instance for instance in instances if _place(instance) not in solved and stays(instance)]
     for instance in latest:
@@ -289,7 +290,9 @@ def _with_geometry(
             used = {**{name: why for name, why in site.others.items() if name in values}, **site.causes}
             if not site.causes:  # read only with what is assumed for other sites
                 every = ((name, why) for other in sites.values() for name, why in other.causes.items())
-                used = {name: why for name, why in every if name in values} | used
+                every = {name: why for name, why in every if name in values}
+                own = causes.get(_place(instance), Unknown(""))  # of a variable here that has such a name
+                used = {name: own for name in every if f"'{name}'" in own.reason} or every | used
             assumed = tuple(AssumedVariable(name, values[name], used[name].reason) for name in sorted(used))
             times = uncounted.get(_place(instance), instance.times)
             arguments = _without_others(instance.arguments, first.get(_place(instance)), values)

@@ -533,7 +533,7 @@ class Memory:
             self._lay_out(storage, variable.type)
         elif kind in NUMBERS and not is_scalar:  # int2 and its like
             self._lay_out(storage, variable.type)
-        pin = self._pin(variable.name, variable.type)
+        pin = self._pin(variable.name, variable.type) if storage.is_named else None
         if variable.name not in self._pins:
             self.asked[variable.name] = None
         elif pin is not None:
