@@ -399,6 +399,7 @@ def library_call(
     why = Unknown(perhaps.format(name), is_option=is_option)
     first = arguments[0] if arguments else None
     told = first.storage.cells.get(first.offset) if isinstance(first, Pointer) else first
+    told = told.cells.get(0) if isinstance(told, Record) else told
     if name.endswith("scanf") and isinstance(told, Unknown):  # what a text is read from, its numbers are
         why = told
     if not keeps_its_arguments(node):

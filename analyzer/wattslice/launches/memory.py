@@ -957,8 +957,10 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     cells: dict[int, Value] = {}
     if is_text_object(type_) or type_.name.removeprefix("const ") in TEXT_STREAMS:
         if not is_text_object(type_):
-            values = values[:1]
+            values = values[:1]  # of a stream, and how it is opened
         parts: Value = values[0] if values else ""
+        if isinstance(parts, Record) and len(values) == 1:
+            return Record(dict(parts.cells))
         parts = before_nul(parts) if isinstance(parts, str) else parts
         if len(values) > 1:
             parts = Unknown("a text made of parts")
