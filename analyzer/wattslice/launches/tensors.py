@@ -472,7 +472,7 @@ def _note_equal(memory: Memory, asked: ir.Call, value: Value, evaluate: Callable
     shape = _shape_of(memory, tensor)
     if shape is None:
         return
-    if asked.name == "sizes" and isinstance(tensor, Pointer) and not _is_told(memory, shape):
+    if asked.name == "sizes" and isinstance(tensor, Pointer) and not shape.cells:
         if (alike := _shape_of(memory, value)) is not None:
             memory.set_cell(tensor.storage, tensor.offset, Pointer(alike, 0))
     elif not (isinstance(value, int) or (isinstance(value, Unknown) and value.variable)):
@@ -488,12 +488,6 @@ def _note_equal(memory: Memory, asked: ir.Call, value: Value, evaluate: Callable
         )
         if at >= 0 and is_other:
             memory.set_cell(shape, at, value)
-
-
-def _is_told(memory: Memory, shape: Storage) -> bool:
-    """Whether something is known of the sizes of a tensor, by the host code or by users."""
-    names = ("numel", "dim", *(f"size{at}" for at in range(_MOST_DIMENSIONS)))
-    return bool(shape.cells) or any(memory.set_by_users(f"{shape.name}.{name}") is not None for name in names)
 
 
 def _itself(memory: Memory, argument: ir.Expr, value: Value) -> Value:
