@@ -586,7 +586,14 @@ def test_numbers_that_checks_state(check, trips, fixes):
 
 
 @pytest.mark.parametrize("function", ["at::ceil_div", "at::cuda::ATenCeilDiv", "ATenCeilDiv", "THCCeilDiv"])
-@pytest.mark.parametrize("form", ["{}(n, (int64_t)256)", "std::min({}(n, (int64_t)256), (int64_t)4096)"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{}(n, (int64_t)256)",
+        "std::min({}(n, (int64_t)256), (int64_t)4096)",
+        "std::min({}((int)n, 256), 4096)",
+    ],
+)
 def test_what_pytorch_declares_and_nobody_defines_rounds_up(function, form):
     text = SCALE.replace("BODY", "x.numel()").replace("(n + 255) / 256", form.format(function))
     (kernel,) = analysed(text, set=["x.numel=1000"])
