@@ -17,6 +17,19 @@ int main() {
     k<<<1, 32>>>(n);
 }
 """
+STREAM = """
+#include <fstream>
+#include <sstream>
+#include <string>
+__global__ void k(int n) {}
+struct Head { short kind; int n; };
+int main() {
+    std::ifstream f("%s");
+    std::string t;
+    %s
+    k<<<1, 32>>>(n);
+}
+"""
 LINES = b"".join(b"%d\n" % number for number in range(3000))
 
 READS = [
@@ -41,6 +54,11 @@ READS = [
     ("how much fread gets", b"x" * 10, "int v[64]; int n = fread(v, 4, 64, f);", 2),
     ("and then the end", b"x" * 10, "int v[64]; fread(v, 4, 64, f); int n = feof(f) ? 7 : 8;", 7),
     ("exactly all of it", b"x" * 8, "int v[64]; fread(v, 4, 2, f); int n = feof(f) ? 7 : 8;", 8),
+    ("numbers into memory", bytes(range(16)), "int *v = (int *)malloc(8); fread(v, 4, 2, f); int n = v[1];",
+     0x07060504),
+    ("several as one", bytes(range(16)), "int v[3]; fread(v, 12, 1, f); int n = v[2];", 0x0B0A0908),
+    ("no more than there are", bytes(range(16)),
+     "int v[5] = {}; int n = 4; fread(v, 4, 5, f); n = v[1];", None),
     ("into a vector", LINES,
      "std::vector<int> v; int x; while (!feof(f)) { fscanf(f, \"%d\", &x); v.push_back(x); } "
      "v.pop_back(); int n = v.size();", 3000),
@@ -52,6 +70,47 @@ def test_what_is_read(tmp_path, content, code, value) -> None:
     (tmp_path / "data.txt").write_bytes(content)
     (launch,) = launches(tmp_path, HEAD % ("data.txt", code))
     assert launch.arguments == (value,)
+
+
+STREAMED = [
+    ("every line", LINES, "int n = 0; while (std::getline(f, t)) n++;", 3000),
+    ("a last line without an end", b"a\nb", "int n = 0; while (std::getline(f, t)) n++;", 2),
+    ("an empty line", b"a\n\nb\n", "int n = 0; while (std::getline(f, t)) n += 10 + t.empty();", 31),
+    ("a number in a line", b"12 7\n34\n",
+     "std::getline(f, t); std::getline(f, t); int n = std::stoi(t);", 34),
+    ("behind a number", b"12 7\n34\n",
+     "int n; f >> n; std::getline(f, t); std::getline(f, t); n += t.size();", 14),
+    ("a line of words", b"12 7\n34\n",
+     "std::getline(f, t); std::istringstream in(t); int n, m; in >> n; in >> m; n += m;", 19),
+    ("a word of a line", b"12 7\n34\n", "std::getline(f, t); std::istringstream in(t); int n; in >> n;", 12),
+    ("as far as a mark", b"12,7\n", "std::getline(f, t, ','); int n = std::stoi(t);", None),
+    ("a line longer than is looked at", b"1" * 5000, "std::getline(f, t); int n = t.size();", None),
+    ("a record", bytes(range(16)), "Head h; f.read((char *)&h, sizeof(h)); int n = h.n;", 0x07060504),
+    ("and the next one", bytes(range(16)),
+     "Head h; f.read((char *)&h, sizeof(h)); f.read((char *)&h, sizeof(h)); int n = h.n;", 0x0F0E0D0C),
+    ("more than there is", b"abc", "Head h; h.n = 4; f.read((char *)&h, sizeof(h)); int n = h.n;", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "value"), [r[1:] for r in STREAMED], ids=[r[0] for r in STREAMED]
+)
+def test_what_a_stream_reads(tmp_path, content, code, value) -> None:
+    (tmp_path / "data.txt").write_bytes(content)
+    (launch,) = launches(tmp_path, STREAM % ("data.txt", code))
+    assert launch.arguments == (value,)
+
+
+def test_a_line_of_a_file_that_is_not_there(tmp_path) -> None:
+    (launch,) = launches(tmp_path, STREAM % ("gone.txt", "std::getline(f, t); int n = std::stoi(t);"))
+    assert "gone.txt, which the repository does not have" in launch.unknown_arguments[0].reason
+
+
+def test_what_is_left_of_a_text_is_no_file(tmp_path) -> None:
+    code = "std::stringstream in; in << 1.5; int n; in >> n;"
+    (launch,) = launches(tmp_path, STREAM % ("gone.txt", code))
+    assert launch.arguments == (None,)
+    assert "file" not in str(launch.unknown_arguments)
 
 
 def test_a_file_too_long_to_follow_is_not_read_to_its_end(tmp_path) -> None:

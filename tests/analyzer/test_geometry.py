@@ -552,8 +552,8 @@ def test_a_number_that_overflows_is_not_known():
 def test_an_assumed_size_overflows_no_number_made_of_it():
     body = "int x = atoi(argv[1]); int n = 4 * x * x * x; LAUNCH((n - 1) / 128 + 1, 128, n);"
     (launch,) = launches(main(body, "int atoi(const char *);\n"))
-    assert (launch.grid, launch.arguments[0]) == ((8192, 1, 1), 1 << 20)
-    assert {v.name: v.value for v in launch.assumed_variables} == {"x": 64}
+    assert (launch.grid, launch.arguments[0]) == ((1 << 19, 1, 1), 1 << 26)
+    assert {v.name: v.value for v in launch.assumed_variables} == {"x": 256}
 
 
 def test_every_way_to_a_launch_has_its_own_geometry():

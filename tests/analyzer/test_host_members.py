@@ -37,7 +37,7 @@ BY_POINTER = "void by_pointer(Config *c) { k<<<c->size.n / 32, 32>>>(0, c->size.
 OF_PROGRAMS = [
     ("Size s; s.n = atoi(argv[1]); k<<<s.n / 32, 32>>>(0, s.n);", "s.n", "given on the command line"),
     ("Config c; fread(&c, sizeof c, 1, fopen(argv[1], \"rb\")); by_pointer(&c);", "c.size.n", "read from a file"),
-    ("App app; app.parse(argv); app.run();", "app.width", "the result of stoi()"),
+    ("App app; app.parse(argv); app.run();", "app.width", "given on the command line"),
     ("Size s; s.n = atoi(argv[1]); Size t = s; k<<<t.n / 32, 32>>>(0, t.n);", "s.n", "given on the command line"),
     ("Size *s = new Size; s->n = atoi(argv[1]); k<<<s->n / 32, 32>>>(0, s->n);", "s.n", "given on the command line"),
     ("Size *s = new Size{atoi(argv[1]), 2}; k<<<s->n / 32, 32>>>(0, s->n);", "s.n", "given on the command line"),

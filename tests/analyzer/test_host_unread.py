@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from wattslice.analysis import LaunchSource
+from wattslice.frontend.project.runs import ProgramArguments
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import Neighbours, resolve_launches
 
-from .geometry import launches
+from .geometry import GPU, launches, program
 
 MISSING = """
 #include <missing.h>
@@ -139,3 +142,82 @@ def test_why_a_number_is_unknown(tmp_path, code, reason) -> None:
     }}"""
     (launch,) = launches(tmp_path, text)
     assert [unknown.reason for unknown in launch.unknown_arguments] == [reason]
+
+
+TOLD = """
+#include <cstdlib>
+#include <optional>
+#include <tuple>
+#include <vector>
+__global__ void k(int n) {}
+std::tuple<int, int> next();
+int is_number(char *), looks_at(const char *), count();
+int main(int argc, char **argv) {
+    int n = 1;
+    BODY
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "told", "fix"),
+    [
+        (
+            "is_number(argv[1]); n = atoi(argv[1]); k<<<n, 32>>>(1);",
+            "'n' is perhaps set by is_number(), of which only a declaration was read; n assumed",
+            "--set n=VALUE",
+        ),
+        (
+            "is_number(argv[1]); n = std::strtol(argv[1], 0, 10); k<<<n, 32>>>(1);",
+            "'n' is perhaps set by is_number(), of which only a declaration was read; n assumed",
+            "--set n=VALUE",
+        ),
+        (
+            "k<<<std::get<1>(next()), 32>>>(1);",
+            "grid unknown: the result of next(); assumed",
+            "--launch 'k=gx",
+        ),
+        ("int m; std::tie(n, m) = next(); k<<<m, 32>>>(1);", "'m' is the result of next()", "--set m=VALUE"),
+        (
+            "auto t = next(); n = std::get<0>(t); k<<<n, 32>>>(1);",
+            "'n' is the result of next()",
+            "--set n=VALUE",
+        ),
+        ("looks_at(argv[1]); n = 70000 - atoi(argv[1]); k<<<1, n>>>(1);", "the host code gives 69988", "--"),
+        (
+            "int at[99] = {1}; for (int x : at) { if (n > 5) break; n = count(); k<<<x, 32>>>(1); }",
+            "('x' changes in a loop of unknown length)",
+            "--",
+        ),
+        (
+            "std::vector<int> v(99, 4); for (int x : v) { if (n > 5) break; n = count(); k<<<x, 32>>>(1); }",
+            "('x' changes in a loop of unknown length)",
+            "--",
+        ),
+        ("n = nothing_of_this(n)(3); k<<<n, 32>>>(1);", "a.cu, which could not be read; n", "--set n=VALUE"),
+    ],
+)
+def test_why_a_number_is_unknown_names_what_the_source_has(tmp_path, body, told, fix) -> None:
+    given = Neighbours(arguments=lambda main: ProgramArguments(("12",), "--args"))
+    (launch,) = resolve_launches(program(tmp_path, TOLD.replace("BODY", body)), NO_OVERRIDES, GPU, given)
+    messages = " ".join(one.message for one in launch.assumptions)
+    assert told in messages
+    assert launch.assumptions[0].fix.startswith(fix)
+    assert "ws_" not in messages
+    assert "__" not in messages
+
+
+OF_TWO = """
+__global__ void k(int n, int m) {}
+int count(), there();
+void one() { int n = 64; for (int i = 0; i < count(); i++) n *= 2; k<<<5, n>>>(n, 1); }
+void two(int m) { int n = 64; if (there()) n = 3; k<<<m, n>>>(n, 2); }
+"""
+
+
+def test_a_launch_is_told_its_own_reason_not_that_of_a_namesake(tmp_path) -> None:
+    first, second = launches(tmp_path, OF_TWO)
+    assert [one.message.partition(";")[0] for one in first.assumptions if one.rule == "PW011"] == [
+        "'n' changes in a loop of unknown length: the result of count()"
+    ]
+    assert {"m", "n"} == {one.name for one in second.assumed_variables}

@@ -525,6 +525,21 @@ def test_all_sizes_that_are_smaller_are_told():
         ("AT_ASSERT(x.dim() == 2); TORCH_CHECK(3 == x.size(-1));", "x.size(1)", 1024, 3, {"x.size0"}),
         ("CHECK_EQ(x.dim(), 2); CHECK_EQ(x.size(1), v.size(0));", "3", 4096, 3, {"x.size0", "v.size0"}),
         ("TORCH_CHECK_EQ(x.size(0), 4); TORCH_CHECK(x.dim() == 2)", "x.size(0)", 1024, 4, {"x.size1"}),
+        ("TORCH_CHECK(v.sizes() == x.sizes())", "v.size(1)", 4096, 1024, {"x.dim", "x.size0", "x.size1"}),
+        (
+            "TORCH_CHECK(x.sizes().equals(v.sizes()))",
+            "v.size(0)",
+            4096,
+            1024,
+            {"v.dim", "v.size0", "v.size1"},
+        ),
+        (
+            "TORCH_CHECK(v.numel() == 0 || (v.dim() == 1 && v.size(0) == 7))",
+            "v.size(0) + 0 * x.size(1)",
+            4096,
+            7,
+            {"x.dim", "x.size0", "x.size1"},
+        ),
         (
             "TORCH_CHECK(x.dim() == 2 || x.size(1) == 3)",
             "x.size(1)",
@@ -546,8 +561,39 @@ def test_a_size_that_users_state_holds_where_a_check_says_otherwise():
     assert (kernel.launch.grid, [loop.trip_count for loop in kernel.loops]) == ((4, 1, 1), [100])
 
 
+def test_sizes_that_are_equal_follow_those_that_users_state():
+    check = "TORCH_CHECK(v.sizes() == x.sizes());"
+    for name in ("x", "v"):
+        settings = [f"{name}.dim=2", f"{name}.size0=100", f"{name}.size1=10"]
+        (kernel,) = _product("v.size(1)", check, set=settings)
+        assert (kernel.launch.grid, [loop.trip_count for loop in kernel.loops]) == ((4, 1, 1), [10])
+
+
+@pytest.mark.parametrize(
+    ("check", "trips", "fixes"),
+    [
+        ("k == 5", 5, set()),
+        ("k == 2 || k == 3 || k == 4", 2, {"k"}),
+        ("(k == 6 || k == 3) && x.is_cuda()", 6, {"k"}),
+        ("k > 0", 1024, {"each.s"}),
+    ],
+)
+def test_numbers_that_checks_state(check, trips, fixes):
+    text = _PRODUCT.replace("v)", "v, int k)").replace("CHECKS", f"TORCH_CHECK({check});")
+    (kernel,) = analysed(text.replace("LENGTH", "k"), set=["x.numel=1024"])
+    assert [loop.trip_count for loop in kernel.loops] == [trips]
+    assert {told.fix for told in kernel.assumptions} == {f"--set {name}=VALUE" for name in fixes}
+
+
 @pytest.mark.parametrize("function", ["at::ceil_div", "at::cuda::ATenCeilDiv", "ATenCeilDiv", "THCCeilDiv"])
-@pytest.mark.parametrize("form", ["{}(n, (int64_t)256)", "std::min({}(n, (int64_t)256), (int64_t)4096)"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{}(n, (int64_t)256)",
+        "std::min({}(n, (int64_t)256), (int64_t)4096)",
+        "std::min({}((int)n, 256), 4096)",
+    ],
+)
 def test_what_pytorch_declares_and_nobody_defines_rounds_up(function, form):
     text = SCALE.replace("BODY", "x.numel()").replace("(n + 255) / 256", form.format(function))
     (kernel,) = analysed(text, set=["x.numel=1000"])
@@ -635,6 +681,51 @@ def test_numbers_beside_tensors_are_small_where_their_names_tell_a_role():
     assert [loop.trip_count for loop in kernel.loops] == [3]
     assert "do nothing" not in told
     assert "shared memory" not in told  # its bytes follow from kH
+
+
+_UNFOLDED = """
+__global__ void unfolded(int n, int volume, const float *x, float *y, bool is_last) {
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < n) for (int k = 0; k < volume; k++) y[i + k] = x[i * 2 + is_last];
+}
+void unfold(torch::Tensor x, int channels, int height, int width, int ksize_h, int ksize_w, int pad_h,
+            int pad_w, int stride_h, int stride_w, int imgs, int scale_factor, int kernel_volume) {
+    int rows = (height + 2 * pad_h - ksize_h) / stride_h + 1;
+    int columns = (width + 2 * pad_w - ksize_w) / stride_w + 1;
+    int num_kernels = channels * rows * columns * imgs * scale_factor;
+    unfolded<<<(num_kernels + 255) / 256, 256>>>(num_kernels, kernel_volume, x.data_ptr<float>(),
+                                                 x.data_ptr<float>(), imgs > 1);
+}
+"""
+
+
+def test_a_product_of_many_sizes_is_a_number():
+    """Ten variables one after the other, whose product is more than an int holds with 1024 for each."""
+    (kernel,) = analysed(_UNFOLDED)
+    assert kernel.launch.grid == (2 * 64**4 // 256, 1, 1)
+    told = " ".join(told.message for told in kernel.assumptions)
+    sizes = ("channels assumed 64", "height assumed 64", "width assumed 64", "imgs assumed 64")
+    roles = ("ksize_w assumed 3", "scale_factor assumed 2", "kernel_volume assumed 27")
+    assert all(one in told for one in (*sizes, *roles))
+    assert "num_kernels assumed" not in told
+
+
+def test_elements_of_a_pack_cannot_be_set_one_by_one():
+    text = """
+    template <class... A> __global__ void each(float *p, int n, A... more) {
+        for (int i = 0; i < n + (more + ...); i++) p[i] = 1;
+    }
+    void run(float *p) { each<<<4, 64>>>(p, *(int *)p, *(int *)p, *(int *)p); }
+    """
+    (kernel,) = analysed(text)
+    assert {told.fix for told in kernel.assumptions} == {"", "--set each.n=VALUE"}
+
+
+def test_a_truth_that_nobody_gives_is_true():
+    (kernel,) = analysed(_UNFOLDED.replace("imgs > 1", "x.is_sparse()"), set=["imgs=1", "kernel_volume=1"])
+    assert "value of parameter 'is_last' unknown: is_last assumed 1" in {
+        t.message for t in kernel.assumptions
+    }
 
 
 def test_a_padded_length_is_no_padding():

@@ -202,12 +202,11 @@ class ExpressionEvaluator:
     def _note_assumed(self, variable: ir.Variable, span: ir.Span) -> None:
         state = self.state
         value = state.inputs.assumed.pop(variable)
-        kernel = state.launch.kernel.name
+        kernel, name = state.launch.kernel, variable.name
+        message = f"value of parameter '{name}' unknown: {name} assumed {value}"
+        is_of_pack = sum(one.name == name for one in kernel.parameters) > 1  # --set would mean all of it
         state.tallies.assume(
-            "PW010",
-            span,
-            f"value of parameter '{variable.name}' unknown: {variable.name} assumed {value}",
-            f"--set {kernel}.{variable.name}=VALUE",
+            "PW010", span, message, "" if is_of_pack else f"--set {kernel.name}.{name}=VALUE"
         )
 
     def _address_of(self, expr: ir.AddressOf, mask: Mask) -> Value:

@@ -32,6 +32,7 @@ def bind_parameters(state: State, default: int) -> None:
         is_size = parameter.type.is_integral and parameter.type.lanes == 1
         if value is None and is_size and parameter.space is not ir.MemorySpace.TEXTURE:
             value = agreeing.get(parameter, default)
+            value = 1 if parameter.type.kind is ir.TypeKind.BOOL else value
             state.inputs.assumed[parameter] = value
         if value is not None:
             state.environment[parameter] = value

@@ -4,7 +4,8 @@ The host code is read again with a value for that variable, exactly as `--set NA
 grid, block and arguments agree. The value is 1024; where the variable alone decides launches that would all
 leave the GPU partly empty, the smallest 1024 * 4^k at which one gives every SM `BLOCKS_PER_SM` blocks; where
 1024 cannot be launched (a block of 1024 x 1024, a grid of 0), 16, or 65536 where that helps; where it makes a
-launch of more than `MOST_THREADS` threads (all four sizes of a tensor), the largest 1024 / 4^k that does not.
+launch of more than `MOST_THREADS` threads (all four sizes of a tensor), or a number that is too large for its
+type, the largest 1024 / 4^k that does not.
 Sizes of tensors whose loops would take a launch more than `MOST_STEPS` steps are smaller, batches first.
 """
 
@@ -23,6 +24,7 @@ from wattslice.launches.instances import (
     LaunchInstance,
     geometry_of,
     is_read,
+    is_too_large,
     kernel_key,
     without_dead,
 )
@@ -41,6 +43,8 @@ MOST_STEPS = 1 << 32
 LEAST_SIZE = 64
 """Of a dimension that is no batch, where less is assumed because a launch would take too many steps."""
 _ROUNDS = 8
+_MOST_CAUSES = 24
+"""Variables in one product of sizes: each reading of the launches finds one more."""
 _MAX_CHANGES = 6
 _STEADY = 0.1
 """Grids grow steadily where two factors of 4 make as many blocks of each, but for this share."""
@@ -246,7 +250,7 @@ def _with_geometry(
     }
     values: dict[str, int | float] = dict(agreed)
     latest = instances
-    for _ in range(_ROUNDS):
+    for _ in range(_MOST_CAUSES):
         if not _note_causes(sites, latest):
             break
         for site in sites.values():
@@ -258,6 +262,7 @@ def _with_geometry(
         return instances, instances, values
     latest = read(values) if latest is instances else latest
     fixed = {*agreed, *smaller, *_likely(sites)}
+    values, latest = _fitting(sites, values, latest, read, fixed)
     values, latest = _launchable(sites, values, latest, read, fixed)
     values, latest = _fitting(sites, values, latest, read, fixed)
     values, latest = _filling(sites, values, latest, read, BLOCKS_PER_SM * gpu.sm_count, fixed)
@@ -276,6 +281,7 @@ def _with_geometry(
         return is_run or instance.node in reached or kernel_key(instance) not in launched
 
     first = {_place(instance): instance.arguments for instance in reversed(instances)}
+    causes = {_place(instance): geometry_of(instance).cause for instance in reversed(instances)}
     uncounted = {_place(one): one.times for one in instances if isinstance(one.times, Unknown)}
     kept = [instance for instance in instances if _place(instance) not in solved and stays(instance)]
     for instance in latest:
@@ -284,7 +290,9 @@ def _with_geometry(
             used = {**{name: why for name, why in site.others.items() if name in values}, **site.causes}
             if not site.causes:  # read only with what is assumed for other sites
                 every = ((name, why) for other in sites.values() for name, why in other.causes.items())
-                used = {name: why for name, why in every if name in values} | used
+                every = {name: why for name, why in every if name in values}
+                own = causes.get(_place(instance), Unknown(""))  # of a variable here that has such a name
+                used = {name: own for name in every if f"'{name}'" in own.reason} or every | used
             assumed = tuple(AssumedVariable(name, values[name], used[name].reason) for name in sorted(used))
             times = uncounted.get(_place(instance), instance.times)
             arguments = _without_others(instance.arguments, first.get(_place(instance)), values)
@@ -420,7 +428,9 @@ def _fitting(
     read: Reader,
     fixed: set[str],
 ) -> _State:
-    """Smaller values for variables that decide launches of more than `MOST_THREADS` threads."""
+    """Smaller values for variables that decide launches of more than `MOST_THREADS` threads, or too many to
+    be a number.
+    """
     done = _places_read(latest)
     while True:
         names = {name for place in _large(sites, latest) for name in sites[place].causes} - fixed
@@ -435,10 +445,11 @@ def _fitting(
 
 
 def _large(sites: Mapping[_Place, _Site], instances: Sequence[LaunchInstance]) -> set[_Place]:
-    """The sites that launch more than `MOST_THREADS` threads."""
-    of = ((_place(instance), geometry_of(instance)) for instance in instances if _place(instance) in sites)
-    known = ((place, (*one.grid, *one.block)) for place, one in of if one.grid and one.block)
-    return {place for place, extents in known if math.prod(extents) > MOST_THREADS}
+    """The sites that launch more than `MOST_THREADS` threads, or a grid that no GPU has."""
+    here = [instance for instance in instances if _place(instance) in sites]
+    return {
+        _place(one) for one in here if (geometry_of(one).threads or 0) > MOST_THREADS or is_too_large(one)
+    }
 
 
 def _steps_between(least: float, most: float) -> int:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.inputs import file_bytes, note_file, note_text, repository_root
 from wattslice.launches.command_line import scanned, store_text, text_of, text_storage
-from wattslice.launches.memory import INPUT_STREAMS, Memory, Pointer, Storage, Unknown, Value
+from wattslice.launches.memory import INPUT_STREAMS, TEXT_STREAMS, Memory, Pointer, Storage, Unknown, Value
 
 MOST_BYTES = 8 << 20
 _WINDOW_BYTES = 4096
@@ -72,6 +72,8 @@ class DataFiles:
             "fclose": lambda memory, node, arguments: 0,
             "open": self._open_stream,
             "operator>>": self._from_stream,
+            "getline": self._text_line,
+            "read": self._read_of_stream,
         }
 
     def call(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
@@ -150,17 +152,51 @@ class DataFiles:
             (stream,) = stream.around  # what `stream >> other` gave
         if not isinstance(stream, Pointer) or not isinstance(target, Pointer) or len(arguments) < 2:
             return None
-        given = stream.storage.cells.get(stream.offset, 0)
-        key = (stream.storage, name := text_of(given))
-        if key not in self._streams:
-            self._streams[key] = self._opened(name, given) or Unknown("a file that cannot be read")
-        file, type_ = self._streams[key], node.arguments[-1].type.element or ir.UNKNOWN_TYPE
+        if stream.storage.class_name in TEXT_STREAMS:  # of which nobody knows what is left
+            return None
+        file, type_ = self._file_of(stream), node.arguments[-1].type.element or ir.UNKNOWN_TYPE
         if isinstance(file, Pointer) and (missing := self._absent.get(file.storage)) is not None:
             self._lost(memory, (target,), missing)
             return Unknown("whether something was left to read", around=(stream,))
         layout = _LAYOUTS.get((type_.kind, type_.bits))
         found = None if layout is None else self._scan_file(memory, file, layout, (target,))
         return None if found is None else stream
+
+    def _file_of(self, stream: Pointer) -> Value:
+        given = stream.storage.cells.get(stream.offset, 0)
+        key = (stream.storage, name := text_of(given))
+        if key not in self._streams:
+            self._streams[key] = self._opened(name, given) or Unknown("a file that cannot be read")
+        return self._streams[key]
+
+    def _text_line(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        """getline(stream, text), whose addresses come last: a line without its end; 0 where none was left."""
+        if len(arguments) != 4 or not is_input(node.arguments[0].type):
+            return None
+        stream, target = arguments[2:]
+        if not isinstance(stream, Pointer) or not isinstance(target, Pointer):
+            return None
+        file = self._file_of(stream)
+        if isinstance(file, Pointer) and (missing := self._absent.get(file.storage)) is not None:
+            return self._lost(memory, (target,), missing)
+        if (found := self._rest(file)) is None:
+            return None
+        storage, position, rest = found
+        line, end, _ = rest.partition(b"\n")
+        if not end and len(rest) == _WINDOW_BYTES:
+            return None
+        self._move(memory, storage, position + len(line) + len(end), meets_end=not end)
+        memory.set_cell(target.storage, target.offset, line.decode("latin-1"))
+        return stream if rest else 0
+
+    def _read_of_stream(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+        """stream.read(where, bytes)."""
+        if len(arguments) != 3 or not is_input(node.arguments[0].type):
+            return None
+        stream, where, size = arguments
+        if not isinstance(stream, Pointer) or (found := self._rest(self._file_of(stream))) is None:
+            return None
+        return self._stored(memory, found, (where, 1, size), node.arguments[1]) and stream
 
     def _find(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
         del memory, node
@@ -215,22 +251,30 @@ class DataFiles:
         return -1 if is_over else assigned
 
     def _read(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
-        """A record or a number, byte by byte as it lies in the file; of anything longer only the position."""
+        """A record or a few numbers, byte by byte as in the file; of anything longer only the position."""
         if len(arguments) < 4:
             return None
-        found, size, count = self._rest(arguments[3]), arguments[1], arguments[2]
-        if found is None or not isinstance(size, int) or not isinstance(count, int):
+        found = self._rest(arguments[3])
+        return None if found is None else self._stored(memory, found, arguments[:3], node.arguments[0])
+
+    def _stored(
+        self, memory: Memory, found: tuple[Storage, int, bytes], arguments: _Arguments, where: ir.Expr
+    ) -> Value | None:
+        """How many were read; `arguments`: to where, bytes of each, their number."""
+        target, size, count = arguments
+        if not isinstance(size, int) or not isinstance(count, int):
             return None
         storage, position, rest = found
-        target, type_ = arguments[0], ir.strip_casts(node.arguments[0]).type.element
+        type_ = ir.strip_casts(where).type.element
         left = len(self._contents[storage]) - position
         self._move(memory, storage, position + min(size * count, left), meets_end=size * count > left)
         if not isinstance(target, Pointer):
             return Unknown("how much of a file was read")
         memory.forget_behind(target, Unknown("read from a file"))
-        is_there = size <= min(len(rest), _LARGEST_RECORD_BYTES)
-        if count == 1 and type_ is not None and type_.size_bytes == size and is_there:
-            _store_bytes(memory, target, type_, rest)
+        each = 0 if type_ is None else type_.size_bytes
+        if type_ is not None and each and size * count <= min(len(rest), _LARGEST_RECORD_BYTES):
+            for at in range(0, size * count - each + 1, each):
+                _store_bytes(memory, replace(target, offset=target.offset + at), type_, rest[at:])
         return min(count, left // size) if size > 0 else 0
 
     def _rewind(self, memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:

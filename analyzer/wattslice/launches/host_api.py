@@ -387,17 +387,21 @@ def library_call(
     `calls`: it is given functions, which get what it is given.
     """
     name = node.name.removeprefix("std::")
-    if name == ir.UNREAD:
+    if name in (ir.UNREAD, ""):  # or of a function that clang does not find
         return _unread(memory, node, arguments)
     found = None if node.is_of_program else _of_library(memory, gpu, node, name, arguments)
     if found is not None:
         return found
     is_option = _looks_at_options(name, node, arguments)
-    why = Unknown(f"set by {_told(node)}", is_option=is_option)
+    set_by = f"set by {_told(node)}"
+    if node.is_of_program:
+        set_by = f"perhaps {set_by}, of which only a declaration was read"
+    why = Unknown(set_by, is_option=is_option)
     first = arguments[0] if arguments else None
-    if name.endswith("scanf") and isinstance(first, Pointer):  # what a text is read from, its numbers are
-        told = first.storage.cells.get(first.offset)
-        why = told if isinstance(told, Unknown) else why
+    told = first.storage.cells.get(first.offset) if isinstance(first, Pointer) else first
+    told = told.cells.get(0) if isinstance(told, Record) else told
+    if name.endswith("scanf") and isinstance(told, Unknown):  # what a text is read from, its numbers are
+        why = told
     if not keeps_its_arguments(node):
         is_const = node.callee.startswith("_ZNK")  # a method that leaves its object as it is
         is_copy = name.startswith("cudaMemcpy") and name[10:12] != "3D" and not node.is_of_program
@@ -406,9 +410,8 @@ def library_call(
         for pointer in reached(written, everything=calls or name == "operator()" or not is_known(node)):
             if pointer not in const:
                 memory.forget_behind(pointer, why)
-    unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
-    if unknown is not None and name.startswith(("ato", "strto")):
-        return replace(unknown, is_option=False)  # a number that is given is no question of whether it is
+    if isinstance(told, Unknown) and name.startswith(("ato", "strto", "sto")):
+        return replace(told, is_option=False)  # a number that is given is no question of whether it is
     if _is_status(node):
         return 0  # success: a run that fails is none to predict
     around = reached(arguments, everything=True) if node.type.element is not None else ()

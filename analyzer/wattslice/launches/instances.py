@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches.launch import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, ConstantValue, Dim3
-from wattslice.launches.memory import Record, Unknown, Value, convert
+from wattslice.launches.memory import Record, Unknown, Value, convert, overflows
 
 
 class AssumedVariable(Struct, frozen=True):
@@ -141,6 +141,16 @@ def without_impossible(instance: LaunchInstance) -> LaunchInstance:
 def is_read(instance: LaunchInstance) -> bool:
     """True when grid and block of a launch are known."""
     return geometry_of(instance).threads is not None
+
+
+def is_too_large(instance: LaunchInstance) -> bool:
+    """True when a grid has more blocks than a GPU launches, or than a number of the host code holds."""
+    grid = instance.grid
+    cells = grid.cells.items() if isinstance(grid, Record) else ((0, grid),)
+    limits = {4 * axis: limit for axis, limit in enumerate(MAX_GRID)}
+    return any(
+        value > limits.get(key, value) if isinstance(value, int) else overflows(value) for key, value in cells
+    )
 
 
 def values_of(instance: LaunchInstance) -> tuple[object, ...]:

@@ -12,6 +12,8 @@ from wattslice import ir
 MOST_ELEMENTS = 64
 MOST_MEMBERS = 64
 """Of an object, numbers that are told by name."""
+_OURS = "ws_"
+"""What names begin with in classes of libraries that are written down here, as in those of tuples."""
 NUMBERS = (ir.TypeKind.INT, ir.TypeKind.FLOAT)
 """Kinds of the types that `--set` may give a value."""
 
@@ -54,7 +56,7 @@ def is_named(variable: ir.Variable) -> bool:
     """Whether the source has a variable, and what is in it, by this name: it is no temporary, nor one of a
     class of a library, as these are written down here.
     """
-    is_ours = variable.role is ir.VariableRole.TEMPORARY or variable.name.startswith("ws_")
+    is_ours = variable.role is ir.VariableRole.TEMPORARY or variable.name.startswith(_OURS)
     return not is_ours and variable.name != "this"
 
 
@@ -98,7 +100,7 @@ def _members_of(type_: ir.Type, around: str, start: int) -> Iterator[tuple[int, 
             yield start + lane * type_.lane.size_bytes, Member(f"{around}.{name}", type_.lane)
     for field in type_.fields:
         name, offset = f"{around}.{field.name}", start + field.offset_bytes
-        if not field.name or field.bits is not None:
+        if not field.name or field.name.startswith(_OURS) or field.bits is not None:
             continue
         if field.type.kind is ir.TypeKind.RECORD or field.type.lanes > 1:
             yield from _members_of(field.type, name, offset)

@@ -292,8 +292,16 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) ->
         return Unknown(f"{left} {op.value} {right} in the host code has no value")
     exact = EXACT[op](left, right) if op in _MAY_OVERFLOW and type(result) is int else result
     if exact != result and operand_type.signed:
-        return Unknown(f"{left} {op.value} {right} overflows {operand_type.bits} bits", is_derived=True)
+        return Unknown(f"{left} {op.value} {right}{_OVERFLOWS}{operand_type.bits} bits", is_derived=True)
     return result if op in ir.COMPARISONS else convert(result, operand_type)
+
+
+_OVERFLOWS = " overflows "
+
+
+def overflows(value: Value) -> bool:
+    """Whether a number is not known because it is too large for its type."""
+    return isinstance(value, Unknown) and value.is_derived and _OVERFLOWS in value.reason
 
 
 def _number(value: Value) -> int | float | None:
@@ -362,7 +370,11 @@ def told_why(why: Unknown) -> str:
 
 
 def cause(left: Value, right: Value) -> Unknown:
-    """Why a value made of two, of which one is unknown, is: what is no option counts more."""
+    """Why a value made of two, of which one is unknown, is: what is no option counts more, and what some
+    variable settles more than a number that is too large.
+    """
+    if overflows(left) and isinstance(right, Unknown):
+        return right
     if isinstance(left, Unknown) and not (left.is_option and isinstance(right, Unknown)):
         return left
     return condition_of(right)
@@ -533,7 +545,7 @@ class Memory:
             self._lay_out(storage, variable.type)
         elif kind in NUMBERS and not is_scalar:  # int2 and its like
             self._lay_out(storage, variable.type)
-        pin = self._pin(variable.name, variable.type)
+        pin = self._pin(variable.name, variable.type) if storage.is_named else None
         if variable.name not in self._pins:
             self.asked[variable.name] = None
         elif pin is not None:
@@ -958,8 +970,10 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     cells: dict[int, Value] = {}
     if is_text_object(type_) or type_.name.removeprefix("const ") in TEXT_STREAMS:
         if not is_text_object(type_):
-            values = values[:1]
+            values = values[:1]  # of a stream, and how it is opened
         parts: Value = values[0] if values else ""
+        if isinstance(parts, Record) and len(values) == 1:
+            return Record(dict(parts.cells))
         parts = before_nul(parts) if isinstance(parts, str) else parts
         if len(values) > 1:
             parts = Unknown("a text made of parts")

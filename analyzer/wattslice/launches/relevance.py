@@ -21,6 +21,7 @@ from wattslice.launches.command_line import is_of_texts, may_throw
 from wattslice.launches.host_api import base_of, symbol_of
 from wattslice.launches.layouts import NUMBERS
 from wattslice.launches.memory import INPUT_STREAMS, TEXT_STREAMS, is_text_object
+from wattslice.launches.tensors import is_check
 
 
 class ScalarType(Struct, frozen=True):
@@ -192,6 +193,9 @@ class DefUseReader:
             found.defines.update(a.place.variable for a in node.arguments if isinstance(a, ir.Read))
         if node.name == "move":
             found.defines.update(a.place.variable for a in node.arguments if isinstance(a, ir.Read))
+        if is_check(node):  # which says what they are
+            asked = ir.walk_expressions(node.arguments[0])
+            found.defines.update(a.place.variable for a in asked if isinstance(a, ir.Read))
         given_back = node.type.element
         for argument in node.arguments if given_back is not None else ():
             root = base_of(argument)

@@ -7,9 +7,10 @@ by `--set x.size0=VALUE`. What is made of a tensor keeps its names; a tensor of 
 Numbers beside the tensors whose names tell a role (`kernel_h`, `stride`) are small where they are assumed.
 
 `x.numel()` is the product of the sizes, `x.size(-1)` the last of them, where the number of dimensions is
-known: from an accessor, or from `TORCH_CHECK(x.dim() == 4)`. Checks state sizes as well. Else that number is
-`x.dim`, assumed to be as many as sizes are asked for. A tensor of which no size is asked for has `x.numel`,
-and `x.size(-1)` is `x.size_1` without `x.dim`.
+known: from an accessor, or from `TORCH_CHECK(x.dim() == 4)`. Checks state sizes and numbers as well: a tensor
+whose sizes are those of another goes by its name. Else that number is `x.dim`, assumed to be as many as sizes
+are asked for. A tensor of which no size is asked for has `x.numel`, and `x.size(-1)` is `x.size_1` without
+`x.dim`.
 """
 
 from __future__ import annotations
@@ -69,9 +70,12 @@ def name_tensors(memory: Memory, place: Pointer, type_: ir.Type) -> None:
 
 
 _ROLES = (  # of the numbers beside tensors, by what their names have in them, and the likely value
-    (regex(r"kernel|filter_size|^k_?[hwdt]$"), 3),
+    (regex(r"^k(ernel)?_?vol"), 27),
+    (regex(r"kernel(?!s)|ksize|filter_size|^k_?[hwdt]$"), 3),
     (regex(r"strid|dilat|groups?$|^d_?[hwdt]$|pad(?!ded)"), 1),
-    (regex(r"radius|patch"), 4),
+    (regex(r"scale_?factor|sampling_ratio"), 2),
+    (regex(r"radius|patch|split"), 4),
+    (regex(r"pooled_|pool_size"), 7),
     (regex(r"head|nsample|neighbo"), 16),
 )
 
@@ -406,27 +410,74 @@ def is_check(node: ir.Call) -> bool:
     return node.name == "wattslice_check" and len(node.arguments) == 1
 
 
-def note_check(memory: Memory, condition: ir.Expr, evaluate: Callable[[ir.Expr], Value]) -> None:
-    """Keep what a condition that holds says of tensors: `x.dim() == 4 && x.size(1) == y.size(0)`."""
+def note_check(
+    memory: Memory, condition: ir.Expr, evaluate: Callable[[ir.Expr], Value], *, is_likely: bool = False
+) -> None:
+    """Keep what a condition that holds says of tensors: `x.dim() == 4 && x.sizes() == y.sizes()`, and of
+    numbers: `k == 3`. Of `x.numel() == 0 || ...` the rest holds of a tensor that is given; of
+    `k == 2 || k == 3` the first number `is_likely`.
+    """
     condition = ir.strip_casts(condition)
-    if isinstance(condition, ir.Logical) and condition.op is ir.LogicalOp.AND:
-        note_check(memory, condition.left, evaluate)
-        note_check(memory, condition.right, evaluate)
-    elif isinstance(condition, ir.Binary) and condition.op is ir.BinaryOp.EQ:
-        for one, other in ((condition.left, condition.right), (condition.right, condition.left)):
-            asked = ir.strip_casts(one)
-            of = asked.arguments[0].type if isinstance(asked, ir.Call) and asked.arguments else ir.VOID
-            if isinstance(asked, ir.Call) and _is_tensor(of.element or of):
-                _note_equal(memory, asked, evaluate(other), evaluate)
+    if isinstance(condition, ir.Logical):
+        parts = (condition.left, condition.right)
+        if condition.op is ir.LogicalOp.OR:
+            given = tuple(part for part in parts if not _is_empty(part))
+            is_likely, parts = is_likely or len(given) > 1, given[:1]
+        for part in parts:
+            note_check(memory, part, evaluate, is_likely=is_likely)
+        return
+    one, other = _equal_in(condition)
+    for asked, value in ((one, other), (other, one)):
+        if isinstance(asked, ir.Read) and value is not None:
+            _note_number(memory, asked, evaluate(value), is_likely=is_likely)
+        elif isinstance(asked, ir.Call) and value is not None and _is_of_tensor(asked) and not is_likely:
+            _note_equal(memory, asked, evaluate(value), evaluate)
+
+
+def _equal_in(condition: ir.Expr) -> tuple[ir.Expr | None, ir.Expr | None]:
+    """The sides of `a == b`."""
+    if isinstance(condition, ir.Binary) and condition.op is ir.BinaryOp.EQ:
+        return ir.strip_casts(condition.left), ir.strip_casts(condition.right)
+    if isinstance(condition, ir.Call) and condition.name in ("operator==", "equals"):
+        return condition.arguments[0], condition.arguments[-1]
+    return None, None
+
+
+def _is_of_tensor(asked: ir.Call) -> bool:
+    of = asked.arguments[0].type if asked.arguments else ir.VOID
+    return _is_tensor(of.element or of)
+
+
+def _is_empty(condition: ir.Expr) -> bool:
+    """Whether a condition says that a tensor has no elements, as one that is not given: `x.numel() == 0`."""
+    one, other = _equal_in(ir.strip_casts(condition))
+    is_none = isinstance(other, ir.Constant) and other.value == 0
+    return is_none and isinstance(one, ir.Call) and one.name == "numel" and _is_of_tensor(one)
+
+
+def _note_number(memory: Memory, asked: ir.Read, value: Value, *, is_likely: bool) -> None:
+    """Keep what a variable is, or likely is, unless that is known."""
+    where = memory.address(asked.place.variable)
+    known = memory.current((where.storage, where.offset))
+    if isinstance(known, Unknown) and isinstance(value, int) and not asked.place.path:
+        reason = _BY_CALLER if asked.place.variable.role is ir.VariableRole.PARAMETER else known.reason
+        told = replace(known, reason=reason, likely=value) if is_likely else value
+        memory.set_cell(where.storage, where.offset, told)
 
 
 def _note_equal(memory: Memory, asked: ir.Call, value: Value, evaluate: Callable[[ir.Expr], Value]) -> None:
-    """Keep that x.dim() or x.size(i) is `value`, unless it is known."""
+    """Keep that x.dim(), x.numel(), x.size(i) or x.sizes() is `value`, unless it is known."""
     tensor, *rest = (evaluate(argument) for argument in asked.arguments)
-    shape = _shape_of(memory, _itself(memory, asked.arguments[0], tensor))
-    if shape is None or not (isinstance(value, int) or (isinstance(value, Unknown) and value.variable)):
+    tensor = _itself(memory, asked.arguments[0], tensor)
+    shape = _shape_of(memory, tensor)
+    if shape is None:
         return
-    if _FUNCTIONS.get(asked.name) is _dimensions and isinstance(value, int):
+    if asked.name == "sizes" and isinstance(tensor, Pointer) and not shape.cells:
+        if (alike := _shape_of(memory, value)) is not None:
+            memory.set_cell(tensor.storage, tensor.offset, Pointer(alike, 0))
+    elif not (isinstance(value, int) or (isinstance(value, Unknown) and value.variable)):
+        return
+    elif _FUNCTIONS.get(asked.name) is _dimensions and isinstance(value, int):
         if _DIMENSIONS not in shape.cells:
             memory.set_cell(shape, _DIMENSIONS, value)
     elif asked.name == "size" and rest and isinstance(at := rest[0], int):

@@ -144,7 +144,7 @@ def _counted(body: Body, variable: Node, where: Cell, body_node: Node, span: ir.
     """The loop over an array."""
     element = where.type.element
     assert element is not None
-    counter = body.temporary("__index", INT64, span)
+    counter = body.temporary(variable.spelling if body.is_host else "__index", INT64, span)
     place = RegisterPlace(counter, (), INT64)
     region = body.region()
     init: tuple[Stmt, ...] = (Declare(counter, Constant(0, INT64, span), body.region(), span),)
@@ -209,7 +209,7 @@ def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.
         if where is None:
             raise LoweringError("range-based for over an object that is not known here", source)
         before, address = [], address_of(body, where, span)
-    counter = body.temporary("__index", INT64, span)
+    counter = body.temporary(variable.spelling, INT64, span)  # as which messages tell it
     place = RegisterPlace(counter, (), INT64)
     index = Read(place, INT64, span)
     region = body.region()

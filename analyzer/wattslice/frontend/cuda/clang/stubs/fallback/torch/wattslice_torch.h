@@ -89,7 +89,7 @@ using Half = __half; using BFloat16 = __nv_bfloat16;
 enum class ScalarType : signed char { Byte, Char, Short, Int, Long, Half, Float, Double, ComplexHalf, ComplexFloat, ComplexDouble, Bool, QInt8, QUInt8, QInt32, BFloat16, Float8_e5m2, Float8_e4m3fn };
 enum class DeviceType : signed char { CPU, CUDA }; enum class MemoryFormat : signed char { Contiguous, Preserve, ChannelsLast, ChannelsLast3d }; enum class Layout : signed char { Strided, Sparse };
 struct Device { DeviceType type() const; signed char index() const; bool is_cuda() const; Device(DeviceType, int = 0); Device(const char*); bool operator==(const Device&) const; };
-template <class T> struct ArrayRef { ArrayRef(const T&); ArrayRef(const std::vector<T>&); ArrayRef(std::initializer_list<T>); long size() const; const T& operator[](long) const; const T* begin() const; const T* end() const; std::vector<T> vec() const; const T* data() const; const T& back() const; const T& front() const; };
+template <class T> struct ArrayRef { ArrayRef(const T&); ArrayRef(const std::vector<T>&); ArrayRef(std::initializer_list<T>); long size() const; const T& operator[](long) const; const T* begin() const; const T* end() const; std::vector<T> vec() const; const T* data() const; const T& back() const; const T& front() const; bool operator==(const ArrayRef&) const; bool operator!=(const ArrayRef&) const; bool equals(const ArrayRef&) const; };
 using IntArrayRef = ArrayRef<long>; template <class T> using optional = std::optional<T>; using std::nullopt; using std::nullopt_t; template <class T> using List = std::vector<T>;
 struct Scalar { Scalar(double); template <class T> T to() const; double toDouble() const; float toFloat() const; int toInt() const; long toLong() const; };
 template <class I> struct WsCount { I value; I operator*() const; WsCount& operator++(); bool operator!=(const WsCount&) const; };
@@ -173,7 +173,7 @@ WS_OF_SIZES(empty) WS_OF_SIZES(zeros) WS_OF_SIZES(ones) WS_OF_SIZES(rand) WS_OF_
 Tensor cat(std::initializer_list<Tensor>, long = 0); Tensor cat(const std::vector<Tensor>&, long = 0); Tensor stack(const std::vector<Tensor>&, long = 0);
 #define WS_LIBRARY(F) template <class... A> Tensor F(const Tensor&, A...);
 WS_LIBRARY(mm) WS_LIBRARY(bmm) WS_LIBRARY(matmul) WS_LIBRARY(addmm) WS_LIBRARY(sum) WS_LIBRARY(mean) WS_LIBRARY(sigmoid) WS_LIBRARY(tanh) WS_LIBRARY(relu) WS_LIBRARY(softmax) WS_LIBRARY(elu) WS_LIBRARY(exp) WS_LIBRARY(sqrt) WS_LIBRARY(where) WS_LIBRARY(conv2d) WS_LIBRARY(add) WS_LIBRARY(mul) WS_LIBRARY(sub) WS_LIBRARY(div) WS_LIBRARY(linear) WS_LIBRARY(prod) WS_LIBRARY(cumsum) WS_LIBRARY(max) WS_LIBRARY(min) WS_LIBRARY(transpose) WS_LIBRARY(slice) WS_LIBRARY(gather) WS_LIBRARY(index_select) WS_LIBRARY(abs) WS_LIBRARY(sort) WS_LIBRARY(argsort) WS_LIBRARY(unsqueeze) WS_LIBRARY(mm_out) WS_LIBRARY(bmm_out) WS_LIBRARY(addmm_out) WS_LIBRARY(cumsum_out) WS_LIBRARY(true_divide)
-namespace cuda { using namespace c10::cuda; struct CUDAProp { int multiProcessorCount, maxThreadsPerMultiProcessor, maxThreadsPerBlock, major, minor, warpSize; size_t sharedMemPerBlock; }; cudaDeviceProp* getCurrentDeviceProperties(); cudaDeviceProp* getDeviceProperties(int); void* getCurrentCUDABlasHandle(); int warp_size(); template <class A, class B> WS_HD long ATenCeilDiv(A a, B b) { return (a + b - 1) / b; }
+namespace cuda { using namespace c10::cuda; struct CUDAProp { int multiProcessorCount, maxThreadsPerMultiProcessor, maxThreadsPerBlock, major, minor, warpSize; size_t sharedMemPerBlock; }; cudaDeviceProp* getCurrentDeviceProperties(); cudaDeviceProp* getDeviceProperties(int); void* getCurrentCUDABlasHandle(); int warp_size(); template <class A, class B> WS_HD auto ATenCeilDiv(A a, B b) -> decltype(a / b) { return (a + b - 1) / b; }
 // A strided tensor in a kernel: the place of an element by its number, one division a dimension.
 namespace detail {
 template <class T, class I> struct TensorInfo { T* data; I sizes[25]; I strides[25]; int dims; };
@@ -189,7 +189,7 @@ template <class T, class I, int D> struct IndexToOffset {
 };
 template <class T, class I> TensorInfo<T, I> getTensorInfo(const Tensor&); bool canUse32BitIndexMath(const Tensor&, long = 0);
 } }
-template <class A, class B> WS_HD long ceil_div(A a, B b) { return (a + b - 1) / b; }
+template <class A, class B> WS_HD auto ceil_div(A a, B b) -> decltype(a / b) { return (a + b - 1) / b; }
 template <class T, bool B = true> using acc_type = float; template <class T> using opmath_type = float;
 }
 namespace c10 { struct IValue { template <class T> IValue& operator=(const T&); long toInt() const; bool toBool() const; double toDouble() const; at::Tensor toTensor() const; List<long> toIntList() const; std::string toStringRef() const; template <class T> T to() const; template <class T> std::optional<T> toOptional() const; }; }
@@ -201,6 +201,6 @@ struct int_ { template <class T> int_(T); }; struct float_ { template <class T> 
 #define WS_DEFINES(F) template <class... A> class_& F(A&&...);
 template <class T, class... O> struct class_ { template <class... A> class_(A&&...); WS_DEFINES(def) WS_DEFINES(def_readwrite) WS_DEFINES(def_readonly) WS_DEFINES(def_property) WS_DEFINES(def_property_readonly) WS_DEFINES(def_static) }; template <class T> struct enum_ { template <class... A> enum_(A&&...); template <class... A> enum_& value(A&&...); enum_& export_values(); }; } namespace py = pybind11;
 namespace c10 { using at::Tensor; } using c10::Half; using at::cuda::ATenCeilDiv;
-template <class A, class B> WS_HD long THCCeilDiv(A a, B b) { return (a + b - 1) / b; }
+template <class A, class B> WS_HD auto THCCeilDiv(A a, B b) -> decltype(a / b) { return (a + b - 1) / b; }
 namespace std { template <class T> WS_HD c10::complex<T> conj(const c10::complex<T>& v) { return c10::complex<T>(v.real_, -v.imag_); } }
 template <class T, class I> WS_D void fastAtomicAdd(T* p, I i, I, T v, bool) { atomicAdd(p + i, v); } template <class T> WS_D void gpuAtomicAdd(T* p, T v) { atomicAdd(p, v); } template <class T> WS_D void gpuAtomicAddNoReturn(T* p, T v) { atomicAdd(p, v); }
