@@ -301,9 +301,10 @@ class _OneProgram:
             if is_main_cut and function in self._graph.unused:  # its launches are not those of the run
                 continue
             interpreter = self._interpreter(memory, max(MIN_STEPS, left), files, given, doubted)
+            interpreter.is_main_cut = is_main_cut
             interpreter.mark_seen(set() if is_alone else seen)
             try:
-                interpreter.run(function, is_main_cut=is_main_cut)
+                interpreter.run(function)
             except (BudgetExceededError, RecursionError):
                 del memory.frames[1:]
                 is_cut, is_main_cut = True, is_main_cut or function.name == "main"

@@ -99,6 +99,7 @@ class Interpreter(HostLoops):
         self._given = given
         self._dependence = graph.dependence
         self.cut: set[ir.LaunchCall] = set()  # sites in calls that are not followed
+        self.is_main_cut = False  # `main` was not followed to its end
         self._is_captured = False  # into a graph, which is launched some other time
         self._open_nodes: dict[Storage, tuple[int, ir.Span]] = {}  # of graphs that nothing has taken yet
         self._path: list[ir.Call] = []
@@ -106,25 +107,22 @@ class Interpreter(HostLoops):
 
     # ------------------------------------------------------------------------- entry points
 
-    def _lacking_callers(self, function: ir.Function, *, is_main_cut: bool) -> str:
+    def _lacking_callers(self, function: ir.Function) -> str:
         """Why nobody tells the arguments of an entry point; with `main` the program was looked through."""
         if function.copied is not None:
             return "whose calls are not followed"
         if function not in self._graph.uncalled:
-            where = "behind more steps than are" if is_main_cut else "where the host code is not"
+            where = "behind more steps than are" if self.is_main_cut else "where the host code is not"
             return f"which is called only {where} followed"
         has_main = any(function.name == "main" for function in self._graph.functions)
         return "which nothing that was read calls" if has_main else "whose callers are not in this file"
 
-    def run(self, function: ir.Function, *, is_main_cut: bool = False) -> None:
-        """Interpret a function as an entry point: nothing is known of its parameters.
-
-        `is_main_cut`: `main` was not followed to its end.
-        """
+    def run(self, function: ir.Function) -> None:
+        """Interpret a function as an entry point: nothing is known of its parameters."""
         where = (
             "given on the command line"
             if function.name == "main"
-            else f"a parameter of {function.told}, {self._lacking_callers(function, is_main_cut=is_main_cut)}"
+            else f"a parameter of {function.told}, {self._lacking_callers(function)}"
         )
         self.memory.frames.append({})
         for parameter, default in zip(function.parameters, _defaults(function), strict=True):
