@@ -192,6 +192,15 @@ def test_a_script_beside_a_makefile_may_start_what_it_makes(tmp_path, line, word
     assert found(source(tmp_path)) == (None if words is None else (words, "script, run.sh:2"))
 
 
+@pytest.mark.parametrize(
+    ("lines", "words", "number"),
+    [("./main in.txt\n./main 7\n", "7", 2), ("./main in.txt 1\n./main in.txt 2\n", "in.txt 1", 1)],
+)
+def test_a_line_that_names_no_file_of_data_comes_first(tmp_path, lines, words, number):
+    (tmp_path / "run.sh").write_text(lines)
+    assert found(source(tmp_path)) == (words, f"script, run.sh:{number}")
+
+
 def test_variables_of_a_target(tmp_path):
     (tmp_path / "Makefile").write_text(
         "N = 1\nrun: N = 64\nrun: M += 2\nrun: main real\n\t./main $(N) $(M)\nreal:\n"

@@ -29,7 +29,7 @@ struct Q { P a, b; };
 union U { int i; float f; unsigned char b[4]; };
 struct C { int c; __device__ C& inc() { ++c; return *this; } __device__ int& ref() { return c; } };
 struct V { int& r; __device__ V(int& x) : r(x) {} __device__ void operator()(int n) { r = n; } };
-struct W { int& r; int n; __device__ ~W() { r = n; } };
+struct W { int& r; int n; __device__ ~W() { r = n; } }; struct X { W w; };
 struct K { const int& r; };
 struct T { V v; int (&a)[2]; };
 struct L { K k[2]; };
@@ -110,6 +110,7 @@ BODIES: dict[str, tuple[str, float | None]] = {
     "reference_member_called_at_once": ("int v = 3; V{v}(n);", N),
     "reference_member_by_pointer": ("int v = 3; V r(v); V* p = &r; p->r = n;", None),
     "reference_member_in_destructor": ("int v = 3; { W w{v, n}; }", N),
+    "destructor_of_member": ("int v = 3; { X x{{v, n}}; }", N),
     "reference_member_to_element": ("int a[2] = {3, 4}; { W w{a[1], n}; } int v = a[1];", N),
     "reference_member_to_some_element": ("int a[2] = {3, 4}; { W w{a[t & 1], n}; } int v = a[1];", None),
     "reference_member_to_array": ("int v = 3, a[2] = {3, 4}; T q{V(v), a}; q.a[1] = n; v = a[1];", N),

@@ -103,10 +103,19 @@ def test_lambdas_and_function_arguments_are_followed(tmp_path):
     assert kernel.body_is_complete
 
 
-def test_recursion_with_a_constant_ends_where_it_should(tmp_path):
-    before = "__device__ int fact(int n) { return n <= 1 ? 1 : n * fact(n - 1); }"
-    kernel = kernel_of(tmp_path, "p[0] = fact(5);", before=before)
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return n <= 1 ? 1 : n * fact(n - 1);",
+        "if (n <= 1) { return 1; } else { return n * fact(n - 1); }",
+        "if (!(n <= 1)) { return n * fact(n - 1); } else { return 1; }",
+        "int r = 1; if (!(n <= 1)) r = n * fact(n - 1); return r;",
+    ],
+)
+def test_recursion_with_a_constant_ends_where_it_should(tmp_path, body):
+    kernel = kernel_of(tmp_path, "p[0] = fact(5);", before=f"__device__ int fact(int n) {{ {body} }}")
     assert kernel.body_is_complete
+    assert sum("n *:i32" in line for line in code(kernel)) == 4
     assert sum("n <=:i32 1" in line for line in code(kernel)) == 5
 
 

@@ -6,7 +6,7 @@ The rest: `escape2018_nodes`, `escape2018_energy`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -25,7 +25,7 @@ from wattslice_tools.papers.escape2018_energy import escape2018_energy
 from wattslice_tools.papers.escape2018_inputs import acraneb2, published_gpu, published_kernel
 from wattslice_tools.papers.escape2018_nodes import escape2018_nodes
 from wattslice_tools.papers.escape2018_rooflines import contradictory_cells, escape2018_rooflines
-from wattslice_tools.papers.markdown import mean, percent, relative_error, rms, table
+from wattslice_tools.papers.markdown import mean, percent, relative_error, rms, table, worst
 
 _CAPTION_ERRORS = {12: 0.08, 13: 0.15, 14: 0.23, 15: 0.07, 16: 0.15, 17: 0.23}
 """The "square error" that the caption of each table prints."""
@@ -130,8 +130,8 @@ def _tables_12_to_17() -> tuple[str, ...]:
         summary.append(
             (
                 f"{number}: {whole.gpu}, {whole.domain}",
-                _worst([relative_error(one.stated.total_s, one.printed.modelled_s) for one in found]),
-                _worst([relative_error(one.doubled.total_s, one.printed.modelled_s) for one in found]),
+                worst([relative_error(one.stated.total_s, one.printed.modelled_s) for one in found]),
+                worst([relative_error(one.doubled.total_s, one.printed.modelled_s) for one in found]),
                 f"{caption:.0%}",
                 f"{rms(printed_errors):.1%}",
                 f"{rms(errors):.1%}",
@@ -255,10 +255,6 @@ def _contradictions() -> tuple[str, ...]:
             ],
         ),
     )
-
-
-def _worst(values: Sequence[float]) -> str:
-    return percent(max(values, key=abs))
 
 
 def _short(kernel: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from wattslice_corpora.published.escape2018_cpu import (
     escape2018_bifft_loops,
     escape2018_divided_work,
@@ -14,7 +12,7 @@ from wattslice_corpora.published.escape2018_cpu import (
 )
 from wattslice_models.cpu_roofline import loops_time_s
 from wattslice_tools.papers.escape2018_inputs import published_rates, spherical_harmonics
-from wattslice_tools.papers.markdown import percent, relative_error, table
+from wattslice_tools.papers.markdown import relative_error, table, worst
 
 _NODES = (1, 2, 4, 8)
 
@@ -65,15 +63,15 @@ def _work() -> tuple[str, ...]:
                     "W = NSMAX² · GRIDN · 0.833 · ITER · F · 2, Q = W / I; else PTS · ITER · F · Q per "
                     "iteration",
                     str(len(pairs)),
-                    _worst(pairs),
+                    worst(pairs),
                 ),
                 (
                     "25",
                     "clock · 8 · cores (turbo left out: its clock is not printed)",
                     str(len(peaks)),
-                    _worst(peaks),
+                    worst(peaks),
                 ),
-                ("31", "Table 24 / nodes", str(len(shares)), _worst(shares)),
+                ("31", "Table 24 / nodes", str(len(shares)), worst(shares)),
             ],
         ),
     )
@@ -109,7 +107,3 @@ def _spherical_times() -> tuple[str, ...]:
         f"BiFFT (Tables 40 and 41, {len(escape2018_bifft_loops())} loops) cannot be timed: work and traffic "
         "of its loops are not printed, only their sums (Tables 38 and 39), and one X is missing.",
     )
-
-
-def _worst(values: Sequence[float]) -> str:
-    return percent(max(values, key=abs))

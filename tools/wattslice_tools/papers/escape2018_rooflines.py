@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from wattslice_corpora.published.escape2018 import RooflineRow, escape2018_roofline, escape2018_verification
 from wattslice_corpora.published.escape2018_energy import escape2018_bifft
-from wattslice_tools.papers.markdown import percent, relative_error, table
+from wattslice_tools.papers.markdown import relative_error, table, worst
 
 _KERNELS, _DOMAINS, _MODELLED = (1, 2, 3), (4, 5, 6), (18, 19, 20)
 _SUM = "SUM"
@@ -20,9 +20,9 @@ def escape2018_rooflines() -> tuple[str, ...]:
     rows = [
         (
             str(number),
-            _worst(relative_error(row.work_flop / row.traffic_bytes, row.intensity) for row in found),
-            _worst(relative_error(row.work_flop / row.time_s, row.flop_per_s) for row in found),
-            _worst(_sums(number)),
+            worst(relative_error(row.work_flop / row.traffic_bytes, row.intensity) for row in found),
+            worst(relative_error(row.work_flop / row.time_s, row.flop_per_s) for row in found),
+            worst(_sums(number)),
             told,
         )
         for number in (*_KERNELS, *_DOMAINS, *_MODELLED)
@@ -31,9 +31,9 @@ def escape2018_rooflines() -> tuple[str, ...]:
     bifft = [
         (
             str(number),
-            _worst(relative_error(row.work_flop / row.traffic_bytes, row.intensity) for row in found),
-            _worst(relative_error(row.work_flop / row.time_s, row.flop_per_s) for row in found),
-            _worst(relative_error(row.traffic_bytes / row.time_s, row.bytes_per_s) for row in found),
+            worst(relative_error(row.work_flop / row.traffic_bytes, row.intensity) for row in found),
+            worst(relative_error(row.work_flop / row.time_s, row.flop_per_s) for row in found),
+            worst(relative_error(row.traffic_bytes / row.time_s, row.bytes_per_s) for row in found),
         )
         for number in (38, 39)
         for found in (escape2018_bifft(number),)
@@ -109,7 +109,3 @@ def _sums(number: int) -> Iterator[float]:
 
 def _cells(row: RooflineRow) -> float:
     return float(math.prod(int(part) for part in row.name.split("x")))
-
-
-def _worst(errors: Iterator[float] | Sequence[float]) -> str:
-    return percent(max(errors, key=abs))

@@ -22,6 +22,11 @@ def percent(fraction: float) -> str:
     return f"{fraction:+.2%}"
 
 
+def worst(errors: Iterable[float]) -> str:
+    """The one farthest from 0, in percent."""
+    return percent(max(errors, key=abs))
+
+
 def magnitudes(errors: Sequence[float]) -> str:
     """The least, the largest and the mean of the absolute values of errors."""
     absolute = [abs(error) for error in errors]
