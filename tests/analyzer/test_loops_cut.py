@@ -71,7 +71,7 @@ LATER = [
     ("for (int i = 0; i < 1000; i++) if (i % 90 == 7) e<<<i, 32>>>(x, i);", None),
     ("int c = 0; while (outside()) { if (c % 40 == 3) e<<<c + 1, 32>>>(x, c); c++; }", None),
     ("int c = 0; while (outside()) { e<<<c + 1, 32>>>(x, c); c++; }", None),
-    ("int a = 0; for (int i = 0; i < 500; i++) { if (i % 100 == 37) a = i; if (a == 137) e<<<a, 32>>>(x, a); }", None),
+    ("int a = 0; for (int i = 0; i < 500; i++) { if (i % 100 == 37) a = i; if (a > 99) e<<<a, 32>>>(x, a); }", None),
     ("int c = 0; for (double t = 0; t < 1; t += 0.005) c++; e<<<c, 32>>>(x, c);", None),
 ]  # fmt: skip
 
@@ -84,6 +84,12 @@ def test_a_geometry_is_that_of_an_iteration_that_was_followed(tmp_path, body, gr
     assert (one.grid[0] if is_known else None) == grid
     assert one.assumptions
     assert "not always known" in one.assumptions[0].message or not is_known
+
+
+def test_a_grid_that_the_arm_compares_with_a_number_is_known_though_not_how_often(tmp_path):
+    body = LATER[5][0].replace("a > 99", "a == 137")
+    (one,) = [one for one in launches(tmp_path, text_of(body)) if one.kernel.name == "e"]
+    assert (one.grid[0], one.source, one.times) == (137, LaunchSource.HOST_CODE, None)
 
 
 def test_the_first_of_many_grids_is_assumed_and_why_the_others_are_not_known_is_told(tmp_path):

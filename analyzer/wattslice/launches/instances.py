@@ -16,13 +16,15 @@ from wattslice.launches.memory import Record, Unknown, Value, convert, overflows
 class AssumedVariable(Struct, frozen=True):
     """A host variable that the source does not give: the value assumed for it, and why it is unknown.
 
-    `is_of_geometry`: grid or block follow from it, not arguments alone.
+    `is_of_geometry`: grid or block follow from it, not arguments alone. `is_supposed`: the source gives
+    another value, with which the launch is not come to.
     """
 
     name: str
     value: int | float
     reason: str
     is_of_geometry: bool = True
+    is_supposed: bool = False
 
 
 class Decision(Struct, frozen=True):

@@ -226,7 +226,7 @@ class Interpreter(HostLoops):
         for one in self.supposed:
             if self._dependence.geometry_depends_on(node, frozenset({one.variable})):
                 reason = f"another than {one.value} with the values read"
-                yield AssumedVariable(one.variable.name, one.value, reason)
+                yield AssumedVariable(one.variable.name, one.value, reason, is_supposed=True)
 
     def _with_argc(self, value: Value) -> Value:
         """A value with what follows from argc in the run at hand."""

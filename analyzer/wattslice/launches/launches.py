@@ -245,7 +245,7 @@ def _launch(
     assumptions.extend(_without_extent(kernel, chosen))
     changing = _extents_that_differ(every)
     assumptions.extend(_loop_assumptions(kernel, every, chosen, grid, block))
-    if not running:
+    if not running and not any(one.is_supposed for one in chosen.assumed):
         how = "as written there" if chosen.is_as_written else "assumed"
         message = (
             f"{kernel.name} is launched{' only' * (other is None)} where the host code does not come "
