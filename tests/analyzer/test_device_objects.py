@@ -31,6 +31,8 @@ struct C { int c; __device__ C& inc() { ++c; return *this; } __device__ int& ref
 struct V { int& r; __device__ V(int& x) : r(x) {} __device__ void operator()(int n) { r = n; } };
 struct W { int& r; int n; __device__ ~W() { r = n; } }; struct X { W w; };
 struct K { const int& r; };
+struct G { int* p; __device__ G(int* q) : p(q) {} __device__ ~G() { *p = 7; } __device__ void set(int n) { *p = n; } };
+struct H : G { __device__ H(int* q) : G(q) {} };
 struct T { V v; int (&a)[2]; };
 struct L { K k[2]; };
 __device__ V one_of(bool c, int& a, int& b) { if (c) return V(a); return V(b); }
@@ -58,6 +60,9 @@ __device__ int kept(int n) { __shared__ int q; if (n) q = n; __syncthreads(); re
 BODIES: dict[str, tuple[str, float | None]] = {
     "memcpy": ("int v = 3; memcpy(&v, &n, 4);", None),
     "builtin_memcpy": ("int v = 3; __builtin_memcpy(&v, &n, sizeof v);", None),
+    "destructor": ("int v = 3; { G g(&v); }", None),
+    "destructor_of_a_base": ("int v = 3; { H h(&v); }", None),
+    "method_of_a_base": ("int v = 3; H h(&v); h.set(n);", None),
     "memset": ("int v = 3; memset(&v, 0, 4);", None),
     "union_members": ("U u; u.i = 3; u.f = 1.0f; int v = u.i;", None),
     "union_one_member": ("U u; u.i = 3; u.i = n; int v = u.i;", None),  # an array is in it: it lies in memory

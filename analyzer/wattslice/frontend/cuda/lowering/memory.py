@@ -452,6 +452,8 @@ def base_at(body: Body, where: Location, base: Node, span: Span) -> Location:
     """The part of an object that is of a base; one of several has a made-up place of its own."""
     type_ = body.unit.types.of(base.raw)
     if base.spelling not in body.unit.one_of_several_bases:
+        if isinstance(where, RegisterPlace) and not body.is_host:  # its members are those of the object
+            return RegisterPlace(where.variable, where.path, type_)
         whole = in_memory(body, where, span)
         return Cell(whole.address, whole.space, type_, whole.root)
     offset = ir.made_up_offset(base.spelling)
