@@ -31,7 +31,8 @@ struct C { int c; __device__ C& inc() { ++c; return *this; } __device__ int& ref
 struct V { int& r; __device__ V(int& x) : r(x) {} __device__ void operator()(int n) { r = n; } };
 struct W { int& r; int n; __device__ ~W() { r = n; } }; struct X { W w; };
 struct K { const int& r; };
-struct G { int* p; __device__ G(int* q) : p(q) {} __device__ ~G() { *p = 7; } __device__ void set(int n) { *p = n; } };
+struct G { int* p; __device__ G(int* q) : p(q) {} __device__ ~G() { *p = 7; }
+  __device__ void set(int n) { *p = n; } };
 struct H : G { __device__ H(int* q) : G(q) {} };
 struct T { V v; int (&a)[2]; };
 struct L { K k[2]; };
