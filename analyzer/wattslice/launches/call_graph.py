@@ -12,6 +12,7 @@ from wattslice import ir
 from wattslice.frontend.neighbours import HEADERS
 from wattslice.launches import host_api
 from wattslice.launches.command_line import may_throw
+from wattslice.launches.mangling import demangled
 
 
 def _telling(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
@@ -57,7 +58,7 @@ class CallGraph:
         found = self._by_name.get(f"{node.name}@{node.span.file}", self._by_name.get(node.name))
         if found is not None and any(map(_is_of_vectors, found.parameters, node.arguments)):
             return None  # min of two ints is none of helper_math.h
-        if found is not None and _is_other_overload(found, node):
+        if found is not None and (_is_other_overload(found, node) or _is_elsewhere(found, node)):
             return None
         if found is not None and not _may_be_of_its_class(found, node):
             return None  # size() of a list is none of a class of this program
@@ -602,6 +603,12 @@ def _is_other_overload(function: ir.Function, node: ir.Call) -> bool:
         return any(_is_other_number(taken.type, given.type) for taken, given in pairs)
     is_told = node.callee.startswith("_Z") and function.mangled_name.startswith("_Z")
     return is_told and any({taken.type.kind, given.type.kind} == set(_NUMBERS) for taken, given in pairs)
+
+
+def _is_elsewhere(function: ir.Function, node: ir.Call) -> bool:
+    """Whether a call is of a function of another namespace or class, or that takes other classes."""
+    own, called = demangled(function.mangled_name), demangled(node.callee)
+    return own is not None and called is not None and own != called
 
 
 def _is_other_number(taken: ir.Type, given: ir.Type) -> bool:
