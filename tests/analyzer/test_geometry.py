@@ -231,8 +231,9 @@ def test_what_does_not_run_is_one_launch_as_written(body):
 @pytest.mark.parametrize(
     "body",
     [
-        "int v = 3; if (v == 2) LAUNCH(v, 32, 1);",
-        "int v = 3; int n = twice(v); if (v == 2) LAUNCH(4, n, 1);",
+        "int v = 3; if (v > 4) LAUNCH(v, 32, 1);",
+        "int v = 3; int n = twice(v); if (v + 1 == 2) LAUNCH(4, n, 1);",
+        "int v = 3, n = 1; n = v; if (v == 2) LAUNCH(n, 32, 1);",
         "int v = 3, n = 1; fill(&n, v); switch (v) { case 1: LAUNCH(n, 32, 1); }",
     ],
 )

@@ -441,12 +441,17 @@ class HostDependence:
     def __init__(self, graph: CallGraph) -> None:
         self._graph = graph
 
-    def geometry_depends_on(self, node: ir.LaunchCall, sources: frozenset[Source]) -> bool:
-        """True when grid or block of the launch may be computed from one of `sources`."""
+    def geometry_depends_on(
+        self, node: ir.LaunchCall, sources: frozenset[Source], but: frozenset[Source] = frozenset()
+    ) -> bool:
+        """True when grid or block of the launch may be computed from one of `sources`.
+
+        Not by those alone of `but`, where it reads them itself.
+        """
         if not sources:
             return False
         found: set[Source] = set()
-        stack = [*self._read_by(node.grid), *self._read_by(node.block)]
+        stack = [one for one in (*self._read_by(node.grid), *self._read_by(node.block)) if one not in but]
         while stack:
             source = stack.pop()
             if source in sources:

@@ -105,11 +105,12 @@ class _Way(Struct, frozen=True):
         return self.flow.value, self.levels if self.flow is Flow.BREAK else 1
 
 
-class _Supposed(Struct, frozen=True):
-    """What a variable would have to be for code to be run that is not."""
+class Supposed(Struct, frozen=True):
+    """What a variable would have to be for code to be run that is not. `follow`: it and what it gives values."""
 
     variable: ir.Variable
     value: int
+    follow: frozenset[ir.Variable] = frozenset()
 
 
 class _Returned(Struct, frozen=True):
@@ -131,7 +132,7 @@ class ControlFlow(Evaluator):
         self._active: list[ir.Function] = []
         self._being_made: list[tuple[Storage, str]] = []  # or destroyed: objects, and the class at hand
         self._speculating: list[ir.Expr | None] = []  # the conditions that keep this code from being run
-        self.supposed: tuple[_Supposed, ...] = ()  # so that code is run that is not
+        self.supposed: tuple[Supposed, ...] = ()  # so that code is run that is not
         self.is_cut = False  # in code that is not run: there are launches that it does not come to
         self._steps_for_not_run = int(budget * SHARE_OF_NOT_RUN)
         self._teams = 0  # regions of OpenMP that have begun
@@ -446,7 +447,7 @@ class ControlFlow(Evaluator):
         self,
         stmt: ir.Stmt | None,
         why: Unknown | None = None,
-        supposed: _Supposed | None = None,
+        supposed: Supposed | None = None,
         *,
         is_run: bool = False,
     ) -> tuple[Flow, Delta]:
@@ -458,8 +459,10 @@ class ControlFlow(Evaluator):
             )
         flow = Flow.NEXT
         try:
-            if supposed is not None:
-                self._suppose(supposed)
+            if supposed is not None and supposed.variable in self.memory.frames[-1]:
+                follow = self._suppose(supposed)
+                if why is None:
+                    self.supposed = (*self.supposed, replace(supposed, follow=follow))
             if stmt is not None:
                 flow = self.execute(stmt)
         except LeftError as error:
@@ -482,7 +485,7 @@ class ControlFlow(Evaluator):
         self,
         stmt: ir.Stmt | None,
         condition: Unknown,
-        supposed: _Supposed | None = None,
+        supposed: Supposed | None = None,
         *,
         is_run: bool = False,
         is_default: bool = False,
@@ -586,7 +589,7 @@ class ControlFlow(Evaluator):
             self._return(way.value)
         return way.flow
 
-    def _speculate(self, stmt: ir.Stmt, condition: ir.Expr | None, supposed: _Supposed | None = None) -> None:
+    def _speculate(self, stmt: ir.Stmt, condition: ir.Expr | None, supposed: Supposed | None = None) -> None:
         """Visit code that is not run, if it holds launches not seen elsewhere; undo its effects.
 
         `condition` is what keeps it from being run; None: a return before it. `supposed`: with what it would.
@@ -599,7 +602,6 @@ class ControlFlow(Evaluator):
         thrown, argc = (self._thrown, self._handled), (self._argc, self._least_argc)
         perhaps, self._perhaps = self._perhaps, []
         before = self.supposed
-        self.supposed = before if supposed is None else (*before, supposed)
         self._try_within_steps(stmt, supposed)
         self.supposed = before
         self._perhaps = perhaps
@@ -609,11 +611,9 @@ class ControlFlow(Evaluator):
         self._returned[:] = returned
         self._forget_jumps(left)
 
-    def _suppose(self, supposed: _Supposed) -> None:
+    def _suppose(self, supposed: Supposed) -> frozenset[ir.Variable]:
         """Give a variable its value, and those of the function that are declared by it and never changed."""
         frame, variable, function = self.memory.frames[-1], supposed.variable, self._active[-1]
-        if variable not in frame:
-            return
         self.memory.write(frame[variable], 0, supposed.value, variable.type)
         changed = self._graph.changed_in(function) | self._relevance.escaped
         follow = {variable} - changed
@@ -623,8 +623,9 @@ class ControlFlow(Evaluator):
                 if stmt.variable not in changed and not follow.isdisjoint(one for one in read if one):
                     self.memory.write(frame[stmt.variable], 0, self.evaluate(stmt.value), stmt.variable.type)
                     follow.add(stmt.variable)
+        return frozenset((variable, *follow))
 
-    def _try_within_steps(self, stmt: ir.Stmt, supposed: _Supposed | None) -> None:
+    def _try_within_steps(self, stmt: ir.Stmt, supposed: Supposed | None) -> None:
         """Visit code that is not run with half of the steps that are left for such code.
 
         What is run, and what else is not, needs the others.
@@ -709,20 +710,20 @@ class ControlFlow(Evaluator):
         return flow
 
 
-def _in_case(stmt: ir.Switch, case: ir.Case) -> _Supposed | None:
+def _in_case(stmt: ir.Switch, case: ir.Case) -> Supposed | None:
     """With what a case is taken."""
     variable, label = ir.read_variable(stmt.selector), case.labels[0]
-    return None if variable is None or label is None else _Supposed(variable, label)
+    return None if variable is None or label is None else Supposed(variable, label)
 
 
-def _where_it_holds(condition: ir.Expr) -> _Supposed | None:
+def _where_it_holds(condition: ir.Expr) -> Supposed | None:
     """With what a condition holds that compares a variable with a number."""
     if not isinstance(condition, ir.Binary) or condition.op is not ir.BinaryOp.EQ:
         return None
     sides = condition.left, condition.right
     variable = next(filter(None, map(ir.read_variable, sides)), None)
     number = next((one.value for one in map(ir.strip_casts, sides) if isinstance(one, ir.Constant)), None)
-    return _Supposed(variable, number) if variable is not None and isinstance(number, int) else None
+    return Supposed(variable, number) if variable is not None and isinstance(number, int) else None
 
 
 def uncounted(where: str, why: Unknown) -> Unknown:

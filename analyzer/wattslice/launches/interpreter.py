@@ -224,7 +224,9 @@ class Interpreter(HostLoops):
     def _assumed_on_the_way(self, node: ir.LaunchCall) -> Iterator[AssumedVariable]:
         """What grid and block are computed from that was supposed, so that the launch is come to."""
         for one in self.supposed:
-            if self._dependence.geometry_depends_on(node, frozenset({one.variable})):
+            own = frozenset({one.variable})
+            depends = self._dependence.geometry_depends_on
+            if depends(node, own) and not depends(node, own, one.follow):
                 reason = f"another than {one.value} with the values read"
                 yield AssumedVariable(one.variable.name, one.value, reason, is_supposed=True)
 
