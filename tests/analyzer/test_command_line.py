@@ -205,6 +205,34 @@ def test_optarg_declared_in_the_function(tmp_path) -> None:
     assert found.grid == (77, 1, 1)
 
 
+TABLE = """static option all[] = {
+    {"size", required_argument, 0, 115}, {"fast", optional_argument, 0, 102}, {0, 0, 0, 0}};"""
+SIZE = "if (c == 115) n = atoi(optarg); else if (c == 102) n += optarg ? atoi(optarg) : 1;"
+
+
+@pytest.mark.parametrize(
+    ("given", "grid"), [("--size=30 --fast", 31), ("--size=30 --fast=4", 34), ("--fast 4", 4)]
+)
+def test_an_option_that_may_have_an_argument(tmp_path, given, grid):
+    body = f'{TABLE} int n = 3, c; while ((c = getopt_long(argc, argv, "", all, NULL)) != -1) {{ {SIZE} }}'
+    assert launch(tmp_path, f"{body} k<<<n, 64>>>(0, n, 1);", given).grid == (grid, 1, 1)
+
+
+def test_a_table_of_options_that_nobody_reads_tells_nothing(tmp_path):
+    body = 'int n = 3, c; while ((c = getopt_long(argc, argv, "", table(), NULL)) != -1) n = atoi(optarg);'
+    found = launch(tmp_path, f"const option *table(); {body} k<<<n, 64>>>(0, n, 1);", "--size=30")
+    assert found.source is LaunchSource.ASSUMED
+    found = launch(tmp_path, f"const option *table(); {body} k<<<n, 64>>>(0, n, 1);", "")
+    assert (found.grid, found.source) == ((3, 1, 1), LaunchSource.HOST_CODE)
+
+
+@pytest.mark.parametrize("begin", ["optind = 1;", "optind = 0;", ""])
+def test_the_options_are_told_again_from_the_first_on(tmp_path, begin):
+    once = 'while ((c = getopt(argc, argv, "s:f")) != -1) { if (c == 115) n = atoi(optarg); else n++; }'
+    body = f"int n = 3, c; {once} {begin} n = 7; {once} k<<<n, 64>>>(0, n, 1);"
+    assert launch(tmp_path, body, "-s 30 -f").grid == (31 if begin else 7, 1, 1)
+
+
 USAGE = """
 void quit(int code) { printf("bye"); exit(code); }
 void usage(char **argv) { fprintf(stderr, "%s n", argv[0]); quit(1); }

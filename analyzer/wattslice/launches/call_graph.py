@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cached_property, lru_cache
 from pathlib import PurePath
 
@@ -81,6 +81,10 @@ class CallGraph:
             known = None if found is None or self._has_children else _written_by_name(found)
             known = self._written_by_kernels[kernel] = self.managed if known is None else known
         return known
+
+    def globals_named(self, name: str) -> Iterator[ir.Variable]:
+        """Variables at file scope, by a name of the library."""
+        return (variable for variable in self._globals if variable.name == name)
 
     def named(self, name: str) -> ir.Function | None:
         """The function of this program that a function pointer with this value runs."""

@@ -733,9 +733,12 @@ def _getopt(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
     letters = text_of(arguments[2]) if len(arguments) > 2 else None
     names = _long_options(arguments[3]) if len(arguments) > 3 else ()
     argv = arguments[1] if len(arguments) > 1 else None
-    if words is None or letters is None or names is None or not isinstance(argv, Pointer):
+    if words is None or not isinstance(argv, Pointer):
         return None
-    number = argv.storage.cells.get(_TOLD, 0)
+    if letters is None or names is None:
+        return Unknown(f"the result of {node.name}(), whose options are not known") if words[1:] else None
+    is_again = memory.global_named("optind").cells.get(0) in (0, 1)  # the program begins once more
+    number = 0 if is_again else argv.storage.cells.get(_TOLD, 0)
     options, order, first = _options(words, letters.lstrip("+-:"), names)
     if isinstance(number, int) and number < len(options):
         option = options[number]

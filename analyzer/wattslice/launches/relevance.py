@@ -167,6 +167,8 @@ class DefUseReader:
             found.uses.add(_THROWN)
         if node.name == ir.HANDLE or may_throw(node):
             found.defines.add(_THROWN)
+        if node.name.startswith("getopt"):
+            found.uses.update(self.graph.globals_named("optind"))
         function = self.graph.callee(node)
         if node.function is not None or node.name == "operator()" or node.is_virtual:
             for callee in self.graph.callees(node):

@@ -39,6 +39,7 @@ typedef unsigned long pthread_t; struct pthread_mutex_t {}; struct pthread_cond_
 #define _SC_PAGESIZE 30
 #define no_argument 0
 #define required_argument 1
+#define optional_argument 2
 #define F_OK 0
 #define F_SETFL 4
 extern "C" {
