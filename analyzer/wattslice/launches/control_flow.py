@@ -106,7 +106,7 @@ class _Way(Struct, frozen=True):
 
 
 class Supposed(Struct, frozen=True):
-    """What a variable would have to be for code to be run that is not; `follow`: it and what it gives values."""
+    """What a variable would have to be for code to be run that is not, and what follows it."""
 
     variable: ir.Variable
     value: int
