@@ -348,3 +348,34 @@ def test_an_object_that_is_a_member_is_lost_alone(tmp_path):
     )
     (launch,) = launches(tmp_path, text)
     assert (launch.grid[0], launch.block[0], launch.source) == (4, 64, LaunchSource.HOST_CODE)
+
+
+@pytest.mark.parametrize(
+    ("before", "body"),
+    [
+        ("struct array { T p[4]; int size() const; };", "array<int> a; k<<<a.size(), 64>>>(7);"),
+        ("struct vector { T *p; int n; int size(); };", "vector<int> v{}; k<<<v.size() + 5, 64>>>(7);"),
+        (
+            "struct array { T *p; int n; int size(); void fill(int); };",
+            "array<int> a{}; a.fill(3); k<<<a.n + 1, 64>>>(7);",
+        ),
+    ],
+)
+def test_a_container_of_the_program_is_none_of_the_library(tmp_path, before, body):
+    head = f"namespace thrust {{ template <class T> {before.replace('vector', 'host_vector')} }}"
+    head += f" template <class T> {before}\n__global__ void k(int n) {{}}\nint main() {{"
+    for text in (body, body.replace("vector", "thrust::host_vector")):
+        (launch,) = launches(tmp_path, f"{head} {text} }}")
+        assert launch.source is LaunchSource.ASSUMED
+
+
+def test_a_class_of_the_name_of_one_of_the_library_has_its_own_members(tmp_path):
+    head = "template <class T> struct vector { T *p; int n; };\n__global__ void k(int n) {}\n"
+    (launch,) = launches(tmp_path, f"{head}int main() {{ vector<int> v{{}}; k<<<v.n + 5, 64>>>(7); }}")
+    assert (launch.grid[0], launch.source) == (5, LaunchSource.HOST_CODE)
+
+
+def test_a_function_of_the_program_is_none_of_mathematics(tmp_path):
+    head = "namespace my { int max(int, int); }\n__global__ void k(int n) {}\n"
+    (launch,) = launches(tmp_path, f"{head}int main() {{ k<<<my::max(1, 2), 64>>>(7); }}")
+    assert "the result of max()" in launch.assumptions[0].message

@@ -59,3 +59,76 @@ def test_what_nothing_declares_is_joined_by_its_name(tmp_path):
     }
     (found,) = found_by(tmp_path, "a.cu", files)
     assert (found.grid[0], found.assumptions) == (5, ())
+
+
+@pytest.mark.parametrize(
+    ("header", "blocks"),
+    [
+        ("static int n = 2; static void set(int v) { n = v; }", 2),
+        ("namespace { int n = 2; void set(int v) { n = v; } }", 2),
+        ("static int &at() { static int n = 2; return n; }\n#define n at()\n"
+         "static void set(int v) { at() = v; }", 2),
+        ("inline int &at() { static int n = 2; return n; }\n#define n at()\n"
+         "inline void set(int v) { at() = v; }", 9),
+        ("inline int n = 2; inline void set(int v) { n = v; }", 9),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("given", ["a.cu", "b.cu"])
+def test_what_is_static_in_a_header_is_one_for_each_file(tmp_path, header, blocks, given):
+    files = {
+        "n.h": f"#pragma once\n{header}\nvoid use(float *x, int m);",
+        "a.cu": '#include "n.h"\n__global__ void k(float *x) {}\n'
+        "int main() { float *x; set(9); k<<<n, 32>>>(x); use(x, 5); }",
+        "b.cu": '#include "n.h"\n__global__ void kb(float *x) {}\n'
+        "void use(float *x, int m) { kb<<<n, m>>>(x); set(4); }",
+    }
+    (found,) = found_by(tmp_path, given, files)
+    assert (found.grid[0], found.times) == (9 if given == "a.cu" else blocks, 1)
+
+
+INCLUDED = (
+    "__global__ void k(float *x) {}\nstatic int n = 2;\nBEFORE void go(float *x, int m) { k<<<n, m>>>(x); }"
+)
+RUN = "int main() { float *x; n = 3; go(x, 32); go(x, 32); }"
+
+
+@pytest.mark.parametrize("before", ["static", "inline", ""])
+@pytest.mark.parametrize("name", ["k.cuh", "k.cu"])
+@pytest.mark.parametrize("between", ["", "step.cu"])
+def test_what_a_file_has_is_read_as_it_is_where_that_is_included(tmp_path, before, name, between):
+    files = {
+        name: INCLUDED.replace("BEFORE", before),
+        between or "unused.h": f'#include "{name}"\n',
+        "main.cu": f'#include "{between or name}"\n{RUN}',
+    }
+    (found,) = found_by(tmp_path, name, files)
+    assert (found.grid[0], found.block[0], found.times) == (3, 32, 2)
+
+
+def test_a_launcher_that_is_included_itself_is_read_where_that_is(tmp_path):
+    files = {
+        "k.cu": "static __global__ void k(float *x) {}",
+        "go.cu": '#include "k.cu"\nstatic int n = 2;\nstatic void go(int m) { float *x; k<<<n, m>>>(x); }',
+        "main.cu": '#include "go.cu"\nint main(int argc, char **argv) { n = 3; go(32); go(32); }',
+    }
+    (found,) = found_by(tmp_path, "k.cu", files)
+    assert (found.grid[0], found.block[0], found.times) == (3, 32, 2)
+
+
+def test_launches_of_a_program_are_read_where_another_includes_it(tmp_path):
+    files = {
+        "a.cu": "__global__ void k() {} __global__ void j() {}\n"
+        "static void go() { k<<<3, 32>>>(); }\nint main() { go(); }",
+        "test.cu": '#define main other\n#include "a.cu"\n#undef main\nint main() { go(); j<<<2, 32>>>(); }',
+    }
+    assert ("k", 3) in {(one.kernel.name, one.grid[0]) for one in found_by(tmp_path, "a.cu", files)}
+
+
+def test_a_file_that_lacks_types_alone_keeps_its_launches(tmp_path):
+    files = {
+        "k.cu": "__global__ void k(real *x) {}\nvoid go(real *x, int m) { k<<<3, m>>>(x); }\n"
+        "void both(int *y) { go(y, 32); }",
+        "main.cu": '#define real float\n#include "k.cu"\nint main() { int *y; both(y); }',
+    }
+    (found,) = found_by(tmp_path, "k.cu", files)
+    assert (found.grid[0], found.file) == (3, "")

@@ -190,7 +190,7 @@ def may_throw(node: ir.Expr) -> bool:
 def _holds_many(type_: ir.Type) -> bool:
     """Whether a class is a text or a vector, which are made of so many elements."""
     name = type_.name.removeprefix("const ")
-    return is_text_object(type_) or name.startswith((*ir.VECTOR_CLASSES, "vector<"))
+    return is_text_object(type_) or name.startswith(ir.VECTOR_CLASSES)
 
 
 def perhaps_thrown(node: ir.Call) -> str:

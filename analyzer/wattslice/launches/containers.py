@@ -27,18 +27,17 @@ from wattslice.launches.memory import (
 _ELEMENTS = elements_of(0)
 _LENGTH = _ELEMENTS - 1
 """Where the length of a vector is kept."""
-_VECTORS = (*ir.VECTOR_CLASSES, "vector<")
-_ARRAYS = ("std::array<", "array<")
 
 
 def is_vector(type_: ir.Type) -> bool:
     """True for `std::vector` and Thrust's."""
-    return type_.kind is ir.TypeKind.RECORD and type_.name.removeprefix("const ").startswith(_VECTORS)
+    name = type_.name.removeprefix("const ")
+    return type_.kind is ir.TypeKind.RECORD and name.startswith(ir.VECTOR_CLASSES)
 
 
 def is_array(type_: ir.Type) -> bool:
     """True for `std::array` of a known layout."""
-    return type_.name.removeprefix("const ").startswith(_ARRAYS) and len(type_.fields) == 1
+    return type_.name.removeprefix("const ").startswith("std::array<") and len(type_.fields) == 1
 
 
 def constructed_array(node: ir.Construct, values: tuple[Value, ...]) -> Value:

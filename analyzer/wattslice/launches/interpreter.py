@@ -446,11 +446,11 @@ class Interpreter(HostLoops):
                     return value
         found = host_api.limit_of(node)
         found = host_api.mathematics(node.name, arguments) if found is None else found
-        if found is not None:
+        if found is not None and not node.is_of_program:
             return found
         if (constant := host_api.without_options(node.name)) is not None:
             return constant
-        for container in (container_call, keyed_call):
+        for container in () if node.is_of_program else (container_call, keyed_call):
             if (element := container(self.memory, node, arguments)) is not None:
                 is_lost = isinstance(element, Unknown) and element.is_anywhere
                 if is_lost or any(isinstance(index, Unknown) for index in arguments[1:]):

@@ -7,8 +7,11 @@ from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wattslice import ir
+from wattslice.frontend.neighbours import HEADERS
+from wattslice.launches.call_graph import call_graph
 
 
 class _Definition(Struct, frozen=True):
@@ -79,3 +82,41 @@ def in_doubt(programs: Iterable[ir.Program], names: Collection[str]) -> dict[str
 def defines(program: ir.Program, names: Collection[str]) -> bool:
     """Whether it defines one of these linked names."""
     return any(one.linked_as in names for one in _definitions((program,)))
+
+
+def together(program: ir.Program, others: Sequence[ir.Program]) -> ir.Program:
+    """Each function once; what a file has that others include is as they have it."""
+    known = cache(file_of)
+    own, found = known(program.file), [(other, f) for other in others for f in other.functions]
+    there = {(_name(f), known(f.span.file)): (other, f) for other, f in found}
+    included = {file for _, file in there} - {known(other.file) for other in others}
+
+    def is_kept(function: ir.Function) -> bool:
+        file = known(function.span.file)
+        unit = known(_unit(function) or function.span.file)
+        same = there.get((_name(function), file)) if unit in included else None
+        if same is None or (unit != own and unit.suffix in HEADERS):
+            return True
+        # alone, without the types of those that include it, it may have kernels of other names
+        return not _launched(program, function) <= _launched(*same)
+
+    functions = {(f.mangled_name, ""): f for f in program.functions if is_kept(f)}
+    for _, function in found:
+        if (function.mangled_name, "") not in functions:
+            functions.setdefault((function.mangled_name, function.span.file), function)
+    variables = [variable for other in others for variable in other.globals]
+    return replace(program, functions=tuple(functions.values()), globals=(*program.globals, *variables))
+
+
+def _launched(program: ir.Program, function: ir.Function) -> set[str]:
+    return {site.kernel for site in call_graph(program).launches_from(function)}
+
+
+def _name(function: ir.Function) -> str:
+    return function.mangled_name.removesuffix(f"@{_unit(function)}")
+
+
+def _unit(function: ir.Function) -> str:
+    """The file parsed that has a function for itself; nothing of one that others may call."""
+    file = function.mangled_name.rpartition("@")[2]
+    return file if Path(file).is_absolute() else ""

@@ -36,7 +36,7 @@ from wattslice.launches.launch import (
     Setting,
 )
 from wattslice.launches.launches import assumed_launch, is_of_kernel, launches_kernel, launches_of
-from wattslice.launches.linking import defines, file_of, in_doubt, linkable
+from wattslice.launches.linking import defines, file_of, in_doubt, linkable, together
 from wattslice.launches.memory import Unknown, convert
 from wattslice.launches.overrides import OverrideError, names_kernel
 from wattslice.launches.tensors import with_accessor_sizes
@@ -226,10 +226,10 @@ def resolve_launches(
     problems = (d.rule for d in program.diagnostics if d.severity is not Severity.NOTE)
     is_read = _UNREAD.isdisjoint(problems)
     host = HostCode(program, gpu)
-    others, sites = _launchers(program, host, around)
-    if others:
-        program = _together(program, others)
-        host = HostCode(program, gpu, sites)
+    including, linked = _launchers(program, host, around)
+    if including or linked:
+        program = together(program, including or linked)
+        host = HostCode(program, gpu, None if including else _sites(program, host))
     assumed = host.lacking() if pins else frozenset[str]()
     instances = host.launches(pins, None, assumed)
     if given := _host_variables(program, overrides, instances):
@@ -239,7 +239,7 @@ def resolve_launches(
         wider = _with_callers(program, around)
         if wider is not None:
             program = replace(wider, kernels=program.kernels)
-            host = HostCode(wider, gpu, host.sites)
+            host = HostCode(program, gpu, _sites(program, host))
             assumed = host.lacking() if pins else assumed
             instances = host.launches(pins, None, assumed)
     arguments = None if around.arguments is None else _arguments_of_main(program, around.arguments)
@@ -452,7 +452,7 @@ def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
         callers = linkable(wider, _beside(wider, callers))
         if not any(caller.functions for caller in callers):
             break
-        wider = _together(wider, callers)
+        wider = together(wider, callers)
     asked.clear()
     for _ in range(MOST_CALLS_APART):
         names = _undefined(wider) - asked
@@ -481,7 +481,7 @@ def _of_one_program(program: ir.Program, others: Sequence[ir.Program], names: Co
     chosen = [other for other in fitting if other not in alone or not defines(other, doubt)]
     if not doubt and not any(other.functions or other.globals for other in chosen):
         return program
-    return replace(_together(program, chosen), in_doubt={**program.in_doubt, **doubt})
+    return replace(together(program, chosen), in_doubt={**program.in_doubt, **doubt})
 
 
 def _with_definitions(program: ir.Program, names: frozenset[str], around: Neighbours) -> ir.Program:
@@ -536,9 +536,8 @@ def _undefined(program: ir.Program) -> frozenset[str]:
 
 def _launchers(
     program: ir.Program, host: HostCode, around: Neighbours
-) -> tuple[Sequence[ir.Program], frozenset[ir.LaunchCall] | None]:
-    """The host code of other files that launches kernels of this one which it does not launch itself, and
-    the launches that are of interest then (None: all).
+) -> tuple[Sequence[ir.Program], Sequence[ir.Program]]:
+    """The host code of other files that launches kernels of this one which it does not launch itself.
 
     Of the file that includes it, where it is no program; else of those that only declare the kernels, joined
     as the linker does.
@@ -546,43 +545,43 @@ def _launchers(
     alone = [k for k in program.kernels if not any(launches_kernel(site, k) for site in host.sites)]
     names = frozenset(kernel.name for kernel in alone)
     if not names:
-        return (), None
+        return (), ()
     if around.launcher is not None and all(function.name != "main" for function in program.functions):
         including = around.launcher(names)
         if including is not None:
-            return (including,), None
-    files = {kernel.mangled_name: Path(kernel.span.file).resolve() for kernel in alone}
+            return (including,), ()
     callers = () if around.linking is None else around.linking(names)
-    linked = [(caller, sites) for caller in callers if (sites := _linked(caller, files))]
-    return [caller for caller, _ in linked], host.sites.union(*(sites for _, sites in linked))
+    return (), [caller for caller in callers if _launched(caller, alone)]
 
 
-def _linked(caller: ir.Program, files: Mapping[str, Path]) -> frozenset[ir.LaunchCall]:
-    """The launches of kernels by these mangled names that the host code only declares, or defines by the same
-    file as their program; and those through pointers, where one may hold such a kernel.
+def _sites(wider: ir.Program, host: HostCode) -> frozenset[ir.LaunchCall]:
+    """The launches of the kernels of a program, and those known before, also as other files include them."""
+    before = {_written_at(site) for site in host.sites}
+    every = (node for function in wider.functions for node in ir.expressions_below(function.body))
+    same = (node for node in every if isinstance(node, ir.LaunchCall) and _written_at(node) in before)
+    return _launched(wider, wider.kernels).union(same)
+
+
+def _written_at(site: ir.LaunchCall) -> tuple[Path, int, int]:
+    return file_of(site.span.file), site.span.line, site.span.column
+
+
+def _launched(program: ir.Program, kernels: Sequence[ir.Kernel]) -> frozenset[ir.LaunchCall]:
+    """The launches of these kernels where they are only declared, or defined by the same file; and those
+    through pointers, where one may hold such a kernel.
     """
-    nodes = [node for function in caller.functions for node in ir.expressions_below(function.body)]
-    is_held = any(isinstance(node, ir.Text) and node.value in files for node in nodes)
-    return frozenset(
-        node
-        for node in nodes
-        if isinstance(node, ir.LaunchCall)
-        and (
-            is_held
-            if node.function is not None
-            else node.kernel in files
-            and (not node.defined_in or Path(node.defined_in).resolve() == files[node.kernel])
-        )
-    )
+    files = {kernel: file_of(kernel.span.file) for kernel in kernels}
+    names = {kernel.mangled_name for kernel in kernels}
+    nodes = [node for function in program.functions for node in ir.expressions_below(function.body)]
+    is_held = any(isinstance(node, ir.Text) and node.value in names for node in nodes)
 
+    def is_of_these(node: ir.LaunchCall) -> bool:
+        if node.function is not None:
+            return is_held
+        file = file_of(node.defined_in) if node.defined_in else None
+        return any(file in (None, files[one]) and launches_kernel(node, one) for one in kernels)
 
-def _together(program: ir.Program, others: Sequence[ir.Program]) -> ir.Program:
-    known = {function.mangled_name for function in program.functions}
-    functions = [f for other in others for f in other.functions if f.mangled_name not in known]
-    variables = [variable for other in others for variable in other.globals]
-    return replace(
-        program, functions=(*program.functions, *functions), globals=(*program.globals, *variables)
-    )
+    return frozenset(node for node in nodes if isinstance(node, ir.LaunchCall) and is_of_these(node))
 
 
 def _overridden(override: LaunchOverride, base: KernelLaunch) -> KernelLaunch:

@@ -147,7 +147,7 @@ class Node:
         """The name of a function as the linker sees it; the plain name where it has none (templates).
 
         Of a method of a class without a name, which clang calls alike, with its place. Of host code that is
-        `static` or in a namespace without a name, of which other files may have another, with its file.
+        `static` or in a namespace without a name, of which other files may have another, with that parsed.
         """
         if self.kind == CursorKind.FUNCTION_TEMPLATE:
             return self.spelling
@@ -155,7 +155,7 @@ class Node:
         if "$_" in name and self.kind in _METHODS:
             name = f"{name}@{self.place.line}:{self.place.column}"
         if self.kind in _FUNCTIONS and not self.is_external and not self._is_kernel:
-            return f"{name}@{_resolved(self._private_to.absolute())}"
+            return f"{name}@{_resolved(self._unit)}"
         return name
 
     @property
@@ -163,14 +163,10 @@ class Node:
         return any(child.kind == CursorKind.CUDAGLOBAL_ATTR for child in self.children)
 
     @property
-    def _private_to(self) -> Path:
-        """The file that has a function for itself: of an instance for a type of its own the file parsed."""
-        template, path = self.template, (self.definition or self.canonical).file
-        if path is None or (template is not None and template.is_external):
-            return Path(
-                Node(self.handle, library().clang_getTranslationUnitCursor(self.handle.unit)).spelling
-            )
-        return path
+    def _unit(self) -> Path:
+        """The file parsed: it has what is `static` for itself, that of its headers too."""
+        unit = Node(self.handle, library().clang_getTranslationUnitCursor(self.handle.unit))
+        return Path(unit.spelling).absolute()
 
     @property
     def printed(self) -> str:
