@@ -929,6 +929,27 @@ def test_a_loop_around_an_unrolled_one_runs_several_iterations_a_round():
     assert 16 <= mix_of(nest).number(K.BRANCH) <= 18  # four iterations of the outer loop are one round
 
 
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("s += d[j * 32];", "s = (float)((double)s + d[j * 32]);"),
+        ("s += b[j * 32] * 0.5;", "s = (float)((double)s + (double)b[j * 32] * 0.5);"),
+        ("m += b[j * 32];", "m = (int)((float)m + b[j * 32]);"),
+        ("a[j] += d[j * 32];", "a[j] = (float)((double)a[j] + d[j * 32]);"),
+    ],
+)
+def test_a_compound_assignment_converts_as_it_does_written_out(written: str, plain: str):
+    """SASS of nvcc 13 has F2F.F64.F32 and F2F.F32.F64 around each DADD of `s += d[i]`."""
+    head = "double* d = (double*)b; float s = 0; int m = 0;"
+    one, other = (
+        mix_of(f"{head} for (int j = 0; j < n; j++) {{ {body} }} a[threadIdx.x] = s; c[threadIdx.x] = m;")
+        for body in (written, plain)
+    )
+    for kind in K:
+        assert one.number(kind) == pytest.approx(other.number(kind)), kind
+    assert one.number(K.WIDE_CONVERSION) + one.number(K.CONVERSION) + one.number(K.INT_TO_FLOAT) > 100
+
+
 def test_a_product_of_bits_runs_on_the_tensor_cores():
     """`bmma_sync` is one BMMA, no shuffle; of bits each thread holds a word of a tile and two sums."""
     kernel, profile = launched(

@@ -46,6 +46,28 @@ def test_streaming_moves_every_byte_once_at_every_level(tmp_path):
     assert moved.gathered == ()
 
 
+@pytest.mark.parametrize(
+    ("launch", "body", "bytes_"),
+    [  # of the accesses to `t`, each sector once per block
+        ("k=79:128", "if (i < 5001) o[i] = t[i];", 32 * -(-5001 // 8)),  # the block in the middle has 9 lanes
+        ("k=65:256", "if (i < 8201) o[i] = t[i];", 32 * -(-8201 // 8)),
+        ("k=79:128", "if (i >= 1000 && i < 4000) o[i] = t[i];", 4 * 3000),
+        ("k=79:128", "int j = 79 * 128 - 1 - i; if (j < 5005) o[j] = t[j];", 32 * -(-5005 // 8)),
+        ("k=64:256", "int c = blockIdx.x & 1 ? 20 : 2; FOR o[i] += t[j * n + i];", 4 * 11 * 16384),
+        ("k=64:256", "int c = blockIdx.x % 4 * 8; FOR o[i] += t[i / 256 * 8192 + j * 256 + i % 256];", 4 * 12 * 16384),
+    ],
+)  # fmt: skip
+def test_the_block_that_stands_for_all_is_a_usual_one(tmp_path, launch, body, bytes_):
+    body = body.replace("FOR", "for (int j = 0; j < c; j++)")
+    source = f"__global__ void k(float *o, const float *t, int n) {{ {INDEX} {body} }}"
+    launched, profile = counted(tmp_path, source, launch, "k.n=16384")
+    moved = traffic_of(launched, profile)
+    own = [one for one in moved.by_access if one.access.root is not None and one.access.root.name == "t"]
+    threads = launched.blocks * launched.threads_per_block
+    assert math.fsum(one.l2_bytes for one in own) * threads == pytest.approx(bytes_, rel=0.02)
+    assert math.fsum(one.dram_bytes for one in own) * threads == pytest.approx(bytes_, rel=0.02)
+
+
 def row_bytes(tmp_path, source, launch, *settings):
     """Of a row of DRAM, what is touched at once, by the access sites of a kernel."""
     _, profile = counted(tmp_path, source, launch, *settings)

@@ -358,6 +358,21 @@ class _Reached(Struct):
         return ReachedObject(root, share, self.block, launch, self.touched.runs(size_bytes, SECTOR_BYTES))
 
 
+def _typical_of(active: NDArray[np.bool_], threads: SampledThreads) -> int:
+    """The block that stands for those of a visit: of the typical ones, or else of those that stand for most,
+    one of which at least half as many lanes run as of a block on the mean.
+    """
+    lanes = np.add.reduceat(active, np.arange(0, active.size, threads.block_lanes), dtype=np.int64)
+    weights = np.where(lanes > 0, threads.block_population, 0.0)
+    is_usual = 2.0 * lanes * weights.sum() >= (lanes * weights).sum()
+    found = next((k for k in threads.typical if weights[k] and is_usual[k]), None)
+    if found is not None:
+        return found
+    weights *= is_usual
+    heavy = np.flatnonzero(2.0 * weights >= weights.max())
+    return int(heavy[heavy.size // 2])
+
+
 class SiteTally:
     """Running sums of one access site, weighted by warp requests."""
 
@@ -445,12 +460,12 @@ class SiteTally:
         self._known += weight
         self._visits += 1
         active = mask.active
-        if self._lanes is None:
-            runs: NDArray[np.bool_] = np.any(active.reshape(-1, threads.block_lanes), axis=1)
-            heaviest = int(np.argmax(np.where(runs, threads.block_population, 0.0)))
-            self._at_block = next((k for k in threads.typical if bool(runs[k])), heaviest)
-            self._lanes = threads.lanes_of(self._at_block)
         inner_block = self._lanes
+        if inner_block is None or not bool(active[inner_block].any()):
+            at_block = _typical_of(active, threads)
+            inner_block = threads.lanes_of(at_block)
+            if self._lanes is None:
+                self._at_block, self._lanes = at_block, inner_block
         reached = self._at(root)
         reached.visits += 1
         reached.weight += weight

@@ -292,15 +292,26 @@ class Expressions(Memory):
         """`target = value` or `target op= value`; yields the new value."""
         if isinstance(target, RegisterPlace):
             if op is not None:
-                value = self.binary(op, self.read(target, region), value, type_, region)
+                value = self.compound(op, self.read(target, region), value, (target.type, type_), region)
             self.write(target.variable, target.path, value)
             return value
         pointer = yield self.expression(target.address, region)
         if op is not None:
             old = self.load(target, pointer, region, target.type)
-            value = self.binary(op, old, value, type_, region)
+            value = self.compound(op, old, value, (target.type, type_), region)
         self.store(target, pointer, value, region)
         return value
+
+    def compound(
+        self, op: BinaryOp, old: Value, value: Value, types: tuple[Type, Type], region: int
+    ) -> Value:
+        """The new value of `target op= value`, of which `types` are that of the target and that of the
+        operation: to one that floats are of the old value is converted, and the result back."""
+        of_target, working = types
+        if TypeKind.FLOAT not in (of_target.kind, working.kind):
+            return self.binary(op, old, value, working, region)
+        result = self.binary(op, self.cast(old, of_target, working, region), value, working, region)
+        return self.cast(result, working, of_target, region)
 
     def intrinsic(self, expr: Intrinsic, region: int) -> Steps:
         """A library function or builtin."""
