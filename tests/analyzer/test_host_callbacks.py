@@ -31,6 +31,7 @@ struct Base { virtual void f() = 0; };
 struct One : Base { void f() { g = 1; } };
 struct Two : Base { void f() { g = 2; } };
 void elsewhere(void (*)(int));
+extern void (*at)(int *);
 Base *made(int);
 using Table = std::map<int, std::function<void()>>;
 """
@@ -52,6 +53,7 @@ CALLED = [
     ("a pointer to one", "void (*f)(int) = each; std::for_each(v.begin(), v.end(), f);", "g + 1", None),
     ("a pointer by another function", "void (*f)(int) = each; elsewhere(f);", "g + 1", None),
     ("a pointer to one of two", "void (*q)(int) = each, (*f)(int) = nothing; elsewhere(f);", "g + 1", 1),
+    ("a pointer to what takes an address", "void (*f)(int) = other; at(&u);", "g + 1", 1),
     (
         "what is behind what it is given",
         "int n = 1; Given c{&n}; cudaLaunchHostFunc(0, later, &c); cudaDeviceSynchronize();",

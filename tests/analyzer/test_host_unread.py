@@ -110,3 +110,32 @@ def test_what_is_dropped_in_a_function_that_begins_in_a_macro_is_lost(tmp_path) 
     text = f"#define REAL double\nREAL go() {{ {body} }}"
     (launch,) = launches(tmp_path, f"__global__ void k(int n) {{}}\n{text}\nint main() {{ go(); }}\n")
     assert launch.source is LaunchSource.ASSUMED
+
+
+LONG = "int s = i; for (int j = 0; j < 14; j++) { " + "s = s * 3 + j; s ^= i; " * 40 + "}"
+REASONS = [
+    ("a member that nobody declares", "auto *u = made(); int n = int(u->of->sizes[2] / sizeof(int));",
+     "'n' is the result of line 7 of a.cu, which could not be read"),
+    ("a word as a number", "int e, u = strtol(argv[1], 0, 10); frexpf(u, &e); int n = e;",
+     "'u' is given on the command line"),
+    ("memory without a name",
+     "int *p = (int *)malloc(40), m = elsewhere(p); for (int i = 0; i < m; i++) p[1] = i; int n = p[1];",
+     "'n' unknown, 'memory of malloc()' changes in a loop of unknown length: the result of elsewhere()"),
+    ("a loop that takes too many steps",
+     f"int n = 0; for (int i = 0; i < 9; i++) {{ {LONG} if (s > 5) n++; }}",
+     "'n' changes in a loop for which too few steps are left"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "reason"), [r[1:] for r in REASONS], ids=[r[0] for r in REASONS])
+def test_why_a_number_is_unknown(tmp_path, code, reason) -> None:
+    text = f"""#include <missing.h>
+    #include <cmath>
+    #include <cstdlib>
+    int elsewhere(int *);
+    __global__ void k(int n) {{}}
+    int main(int argc, char **argv) {{
+        {code} k<<<1, 32>>>(n);
+    }}"""
+    (launch,) = launches(tmp_path, text)
+    assert [unknown.reason for unknown in launch.unknown_arguments] == [reason]

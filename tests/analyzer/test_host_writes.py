@@ -368,6 +368,22 @@ def test_what_nobody_writes_stays(tmp_path, body):
     assert launch.arguments == (5,)
 
 
+KEPT = """struct P { int n, m; }; struct Kept { int *n; P *p; };
+void keep(Kept *); P *someone(); int *number();
+int main() { P p; int n; Kept c = {&n, &p}; keep(&c); p.n = 5; n = 5; """
+
+
+@pytest.mark.parametrize(("write", "known"), [
+    ("*number() = 7;", (None, None)),
+    ("someone()->m = 7;", (None, 5)),  # a member of an object is no variable by itself
+    ("", (5, 5)),
+])  # fmt: skip
+def test_behind_an_address_that_nobody_knows_lies_what_may_be_of_its_type(tmp_path, write, known):
+    text = f"__global__ void k(int a, int b) {{}} {KEPT} {write} k<<<2, 32>>>(p.n, n); }}"
+    (launch,) = launches(tmp_path, text)
+    assert launch.arguments == known
+
+
 @pytest.mark.parametrize("written", ["&p.n", "&p.v[0]", "&p"])
 def test_what_is_behind_the_start_of_an_object_is_lost(tmp_path, written):
     types = "struct P { int v[2], n; }; void fill(void *);"

@@ -10,7 +10,7 @@ from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
 from wattslice.errors import Severity
 from wattslice.frontend.cuda.read import read_cuda
-from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.launch import NO_OVERRIDES, Overrides, Setting
 from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
 
@@ -257,6 +257,15 @@ def test_a_launch_beyond_the_budget_is_one_of_unknown_geometry(tmp_path):
     assert "more steps than are followed" in launch.assumptions[0].message
 
 
+def test_what_nothing_calls_is_not_beyond_the_budget(tmp_path):
+    unused = "void unused(int n) { k<<<n, 64>>>(n); }"
+    text = f"{K}__global__ void other(int n) {{}}\n{unused} int main() {{ {TOO_BUSY} }}"
+    launch, *_ = launches(tmp_path, text)
+    assert (
+        "unknown: nothing that was read calls the function that launches it" in launch.assumptions[0].message
+    )
+
+
 def test_what_a_main_that_is_not_followed_writes_is_not_known_elsewhere(tmp_path):
     """`main` takes more steps than are followed; what it hands to a library is visited all the same."""
     text = f"""#include <functional>
@@ -265,6 +274,12 @@ def test_what_a_main_that_is_not_followed_writes_is_not_known_elsewhere(tmp_path
     (launch,) = launches(tmp_path, text)
     assert (launch.block, launch.source) == ((7, 1, 1), LaunchSource.ASSUMED)
     assert "width" in launch.assumptions[0].message
+
+
+def test_what_a_main_that_is_not_followed_calls_is_said_to_lie_behind_its_steps(tmp_path):
+    text = f"{K}void go(int w) {{ k<<<w, 64>>>(7); }} int main() {{ {TOO_BUSY} go(s); }}"
+    (launch,) = launches(tmp_path, text)
+    assert "called only behind more steps than are followed" in launch.assumptions[0].message
 
 
 def test_torn_brackets_in_a_file_that_is_included(tmp_path):
@@ -357,16 +372,30 @@ def test_one_of_perhaps_several_gpus_is_assumed(tmp_path, query):
         for (int i = 0; i < gpus; i++) {{ cudaSetDevice(i); b<<<5, 64>>>(7); }}
     }}"""
     a, *b = launches(tmp_path, text)
-    assert (a.grid, a.source, {v.name: v.value for v in a.assumed_variables}) == (
-        (4096, 1, 1),
-        LaunchSource.ASSUMED,
-        {"gpus": 1},
-    )
     assert [(launch.grid[0], launch.source, launch.times) for launch in (a, *b)] == [
-        (4096, LaunchSource.ASSUMED, 1),
+        (4096, LaunchSource.HOST_CODE, 1),
         (3, LaunchSource.HOST_CODE, 1),
-        (5, LaunchSource.HOST_CODE, None),
+        (5, LaunchSource.HOST_CODE, 1),
     ]
+    assert [[assumption.message for assumption in launch.assumptions] for launch in (a, *b)] == [
+        ["one GPU assumed: that decides the grid or block of a"],
+        [],
+        ["one GPU assumed: that decides how often the program launches b"],
+    ]
+    a, *b = launches(tmp_path, text, Overrides(settings=(Setting(None, "gpus", 4),)))
+    assert [(launch.grid[0], launch.times) for launch in (a, *b)] == [(1024, 1), (3, 1), (5, 4)]
+
+
+@pytest.mark.parametrize(("grid", "source", "what"), [
+    ("4096 / gpus", LaunchSource.ASSUMED, "the grid or block of"),
+    ("4096", LaunchSource.HOST_CODE, "that the program does not launch"),
+])  # fmt: skip
+def test_one_gpu_is_told_where_a_program_asks_for_two(tmp_path, grid, source, what):
+    check = "int gpus; cudaGetDeviceCount(&gpus); if (gpus < 2) exit(2);"
+    text = f"#include <cstdlib>\n{K}int main() {{ {check} k<<<{grid}, 64>>>(gpus); }}"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid, launch.source, launch.times) == ((4096, 1, 1), source, None)
+    assert f"one GPU assumed: that decides {what} k" in [one.message for one in launch.assumptions]
 
 
 @pytest.mark.parametrize("helper", ["b<<<2, 32>>>(n);", "inner(n);"])
@@ -407,6 +436,11 @@ OTHER = "cudaGraphAddKernelNode(&other, graph, 0, 0, &p);"
 IN_MADE = "p.gridDim = 9; cudaGraphExecKernelNodeSetParams(made, node, &p);"
 OF_ANY = "q.type = cudaGraphNodeTypeKernel; q.kernel = p; cudaGraphAddNode(&node, graph, 0, 0, 0, &q);"
 OF_MEMORY = "q.type = cudaGraphNodeTypeMemset; cudaGraphAddNode(&node, graph, 0, 0, &q);"
+OF_A_CONDITION = """cudaGraphConditionalHandle h; cudaGraphConditionalHandleCreate(&h, graph);
+    q.type = cudaGraphNodeTypeConditional; q.conditional.handle = h; q.conditional.size = 2;
+    q.conditional.type = cudaGraphCondTypeSwitch; cudaGraphAddNode(&other, graph, 0, 0, 0, &q);
+    cudaGraphNodeParams r = {}; r.kernel = p;
+    cudaGraphAddNode(&node, q.conditional.phGraph_out[1], 0, 0, 0, &r);"""
 GRAPHS = [
     ("changed before it is taken", f"{NODE} {AGAIN} {TAKEN}", [9]),
     ("changed twice", f"{NODE} {AGAIN} {AGAIN.replace('9', '5')} {TAKEN}", [5]),
@@ -420,6 +454,7 @@ GRAPHS = [
     ("another node that is changed", f"{OTHER} {NODE} {AGAIN} {TAKEN}", [7, 9]),
     ("of any type", f"{OF_ANY} {TAKEN}", [7]),
     ("of any, changed", f"{OF_ANY} q.kernel.gridDim = 9; cudaGraphNodeSetParams(node, &q); {TAKEN}", [9]),
+    ("of a condition", f"{OF_A_CONDITION} {TAKEN}", [7]),
     ("of memory", f"{OF_MEMORY} k<<<3, 64>>>(5); cudaGraphNodeSetParams(node, &q); {TAKEN}", [3]),
 ]  # fmt: skip
 

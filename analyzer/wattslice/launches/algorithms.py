@@ -222,8 +222,8 @@ def split_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) -> V
         return None
     number, place = arguments
     type_ = node.arguments[1].type.element
-    if not isinstance(number, (int, float)) or not isinstance(place, Pointer) or type_ is None:
+    if not isinstance(number, (int, float, Unknown)) or not isinstance(place, Pointer) or type_ is None:
         return None
-    first, second = split(number)
+    first, second = (number, number) if isinstance(number, Unknown) else split(number)
     memory.write(place.storage, place.offset, second, type_)
     return first

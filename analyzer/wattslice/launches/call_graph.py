@@ -93,7 +93,10 @@ class CallGraph:
         if node.function is not None:
             given = len(node.arguments)
             return frozenset(
-                f for f in self._pointed_at if given <= len(f.parameters) and (given or not f.parameters)
+                f
+                for f in self._pointed_at
+                if given <= len(f.parameters) and (given or not f.parameters)
+                if not any(map(_is_address_for_number, f.parameters, node.arguments))
             )
         if node.is_virtual:
             return frozenset(
@@ -398,7 +401,7 @@ class Member(Struct, frozen=True):
 Source = ir.Variable | ir.Function | Member
 
 
-def _member(place: ir.RegisterPlace | ir.MemoryPlace) -> Member | None:
+def member_at(place: ir.RegisterPlace | ir.MemoryPlace) -> Member | None:
     """The member that a place is; None of anything else, and of members of members."""
     if isinstance(place, ir.RegisterPlace):
         type_ = place.variable.type
@@ -417,7 +420,7 @@ def read_by_condition(expr: ir.Expr) -> frozenset[Source]:
     waiting = [expr]
     while waiting:
         node = waiting.pop()
-        member = _member(node.place) if isinstance(node, (ir.Read, ir.Load)) else None
+        member = member_at(node.place) if isinstance(node, (ir.Read, ir.Load)) else None
         if member is not None:
             found.add(member)
         elif isinstance(node, ir.Read):
@@ -464,7 +467,7 @@ class HostDependence:
     def _add(self, node: ir.Expr, edges: dict[Source, set[Source]]) -> None:
         if isinstance(node, ir.Assign):
             target = node.target.variable if isinstance(node.target, ir.RegisterPlace) else node.target.root
-            for written in (target, _member(node.target)):
+            for written in (target, member_at(node.target)):
                 if written is not None:
                     edges.setdefault(written, set()).update(self._read_by(node.value))
         elif isinstance(node, ir.Call):
@@ -493,7 +496,7 @@ class HostDependence:
                 waiting += node.arguments[:1]  # the file is looked for by its name, wherever the program lies
                 continue
             waiting += ir.children(node)
-            if isinstance(node, (ir.Read, ir.Load)) and (member := _member(node.place)) is not None:
+            if isinstance(node, (ir.Read, ir.Load)) and (member := member_at(node.place)) is not None:
                 found.add(member)
             if isinstance(node, ir.Read):
                 found.add(node.place.variable)
@@ -578,6 +581,11 @@ def _class_template(type_: ir.Type) -> str:
 def _is_of_vectors(parameter: ir.Variable, argument: ir.Expr) -> bool:
     """Whether a number is given where a vector is taken, which no conversion makes of it."""
     return parameter.type.lanes > 1 and argument.type.lanes == 1 and argument.type.kind in _NUMBERS
+
+
+def _is_address_for_number(parameter: ir.Variable, argument: ir.Expr) -> bool:
+    """Whether an address is given where a number is taken, which no conversion makes of it."""
+    return parameter.type.kind in _NUMBERS and argument.type.kind is ir.TypeKind.POINTER
 
 
 def _is_other_overload(function: ir.Function, node: ir.Call) -> bool:

@@ -358,7 +358,7 @@ class ControlFlow(Evaluator):
         self._handled = thrown.errors[0] if thrown.perhaps is None else LeftError(frozenset({ir.ANY_TYPE}))
         if thrown.perhaps is not None:
             for storage, key in thrown.changed:
-                lost = Unknown(f"'{storage.name}' may have been set before something was thrown")
+                lost = Unknown(f"{storage.told} may have been set before something was thrown")
                 self.memory.set_cell(storage, key, lost)
             for error in thrown.errors:
                 self._forget_destroyed(error)

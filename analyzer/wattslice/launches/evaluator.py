@@ -81,8 +81,8 @@ class Evaluator(ABC):
         return constructed_array(node, values) if is_array(node.type) and values else construct(node, values)
 
     @abstractmethod
-    def forget_escaped(self, type_: ir.Type, why: Unknown) -> None:
-        """What a write of `type_` through an address that nobody knows may change."""
+    def forget_escaped(self, place: ir.MemoryPlace, why: Unknown) -> None:
+        """What a write to `place`, whose address nobody knows, may change."""
 
     @abstractmethod
     def text(self, node: ir.Text) -> Value:
@@ -192,7 +192,7 @@ class Evaluator(ABC):
         if isinstance(pointer, Unknown):
             why = replace(pointer, around=(), least=None, by_argc=())
             if pointer.is_anywhere or not pointer.around:
-                self.forget_escaped(place.type, why)
+                self.forget_escaped(place, why)
             for perhaps in pointer.around:
                 self.memory.forget_behind(perhaps, why)
         return None

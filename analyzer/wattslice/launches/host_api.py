@@ -393,7 +393,7 @@ def library_call(
     if found is not None:
         return found
     is_option = _looks_at_options(name, node, arguments)
-    why = Unknown(f"set by {name}()", is_option=is_option)
+    why = Unknown(f"set by {_told(node)}", is_option=is_option)
     first = arguments[0] if arguments else None
     if name.endswith("scanf") and isinstance(first, Pointer):  # what a text is read from, its numbers are
         told = first.storage.cells.get(first.offset)
@@ -407,13 +407,23 @@ def library_call(
             if pointer not in const:
                 memory.forget_behind(pointer, why)
     unknown = next((a for a in arguments if isinstance(a, Unknown)), None)
-    if unknown is not None and name.startswith("ato"):
+    if unknown is not None and name.startswith(("ato", "strto")):
         return replace(unknown, is_option=False)  # a number that is given is no question of whether it is
     if _is_status(node):
         return 0  # success: a run that fails is none to predict
     around = reached(arguments, everything=True) if node.type.element is not None else ()
     is_kept = not name.startswith(ir.ADDRESS_OF)  # an address that nobody gave the function in this call
-    return Unknown(f"the result of {name}()", is_option=is_option, around=around, is_anywhere=is_kept)
+    return Unknown(f"the result of {_told(node)}", is_option=is_option, around=around, is_anywhere=is_kept)
+
+
+def _told(node: ir.Call) -> str:
+    """How messages name a call."""
+    unread = f"{_line(node)}, which could not be read"
+    return f"{node.name.removeprefix('std::')}()" if node.name else unread
+
+
+def _line(node: ir.Call) -> str:
+    return f"line {node.span.line} of {PurePath(node.span.file).name}"
 
 
 def _is_status(node: ir.Call) -> bool:
@@ -520,10 +530,11 @@ def _of_one_process(memory: Memory, name: str, arguments: _Arguments) -> Value:
 
 
 def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
-    where = f"line {node.span.line} of {PurePath(node.span.file).name}"
-    written, result = (f"{of} {where}, which could not be read" for of in ("written on", "the result of"))
+    written, result = (
+        f"{of} {_line(node)}, which could not be read" for of in ("written on", "the result of")
+    )
     if node.callee == ir.LOST_JUMP:
-        written = result = f"decided by the goto on {where}, which is not followed"
+        written = result = f"decided by the goto on {_line(node)}, which is not followed"
     places = reached(arguments, everything=True)
     for pointer in places:
         memory.forget_behind(pointer, Unknown(written))
@@ -699,14 +710,26 @@ def _module_function(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Argume
     return 0
 
 
-_GPUS = Unknown("the number of GPUs", likely=1, least=1)
-"""One is predicted for; a run without any is none to predict."""
+def _number_of_gpus(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """How many there are: 1, unless that is in doubt; a run without any is none to predict."""
+    del gpu, node
+    if isinstance(first := arguments[0] if arguments else None, Pointer):
+        asked = memory.global_named(GPUS).cells
+        memory.write(first.storage, first.offset, asked.setdefault(0, 1), ir.INT32)
+    return 0
+
+
+def doubt_gpus(memory: Memory) -> None:
+    """There may be any number of GPUs."""
+    memory.set_cell(memory.global_named(GPUS), 0, Unknown("the number of GPUs", likely=1, least=1))
+
+
+GPUS = "cudaGetDeviceCount()"
+"""What holds the number of GPUs, once the program asks for it."""
 
 _QUERIES: dict[str, tuple[int, Callable[[Gpu, _Arguments], tuple[Value, ...]]]] = {
     "cudaDeviceGetAttribute": (2, lambda gpu, given: (device_attribute(gpu, given[1]),)),
     "cuDeviceGetAttribute": (2, lambda gpu, given: (device_attribute(gpu, given[1]),)),
-    "cudaGetDeviceCount": (1, lambda gpu, given: (_GPUS,)),
-    "cuDeviceGetCount": (1, lambda gpu, given: (_GPUS,)),
     "cudaGetDevice": (1, lambda gpu, given: (0,)),
     "cudaOccupancyMaxActiveBlocksPerMultiprocessor": (3, lambda gpu, given: (active_blocks(gpu, given[2]),)),
     "cudaOccupancyMaxPotentialBlockSize": (1, lambda gpu, given: potential_block_size(gpu)),
@@ -730,6 +753,8 @@ _EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] 
     "cudaMallocPitch": _pitched_allocation,
     **dict.fromkeys(_HANDLES, _new_handle),
     "MPI_Init_thread": _level_of_threads,
+    "cudaGetDeviceCount": _number_of_gpus,
+    "cuDeviceGetCount": _number_of_gpus,
     **dict.fromkeys(ALLOCATIONS_BY_POINTER, _allocation_by_pointer),
 }
 """Effects by the stem of the name."""

@@ -17,6 +17,7 @@ from wattslice import ir
 from wattslice.frontend.neighbours import MAX_CALLERS
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir.walking import deep_recursion
+from wattslice.launches import host_api
 from wattslice.launches.call_graph import call_graph
 from wattslice.launches.command_line import doubt_environment
 from wattslice.launches.data_files import DataFiles
@@ -58,10 +59,14 @@ class HostCode:
         given: ProgramArguments | None,
         assumed: frozenset[str],
     ) -> dict[Place, str]:
-        """What `ARGC` or the `ENVIRONMENT` decides, by launch: what is no more so where these are unknown."""
+        """What `ARGC`, the `ENVIRONMENT` or the number of `GPUS` decides, by launch: what is no more so where
+        these are unknown.
+        """
         found: dict[Place, str] = {}
         for one in self._programs:
             told = one.launches(pins, given, assumed)
+            if doubted == GPUS and not one.asks_for_gpus:
+                continue
             found |= _decided(told, one.launches(pins, given, assumed, doubted))
         return found
 
@@ -93,6 +98,9 @@ class HostCode:
         return tuple(found)
 
 
+GEOMETRY_OF = "the grid or block of"
+
+
 def _decided(told: Sequence[LaunchInstance], doubted: Sequence[LaunchInstance]) -> dict[Place, str]:
     """What is otherwise, of each launch of a run, where something is unknown that it takes for given."""
     others: dict[Place, list[LaunchInstance]] = {}
@@ -101,14 +109,19 @@ def _decided(told: Sequence[LaunchInstance], doubted: Sequence[LaunchInstance]) 
     found: dict[Place, str] = {}
     for one in told if doubted else ():
         same = [other for other in others.get((one.node, one.path), ()) if other.is_certain]
+        is_other = all(_way(other)[0][:2] != _way(one)[0][:2] for other in same)
+        if not one.is_certain and same:
+            found.setdefault(
+                (one.node, one.path), GEOMETRY_OF if is_other else "that the program does not launch"
+            )
         if not one.is_certain or any(_way(other) == _way(one) for other in same):
             continue
         what = "the arguments of"
         is_counted = not isinstance(one.times, Unknown)
         if not same or (is_counted and all(other.times != one.times for other in same)):
             what = "how often the program launches"
-        if all(_way(other)[0][:2] != _way(one)[0][:2] for other in same):
-            what = "the grid or block of" if same else "that the program launches"
+        if is_other:
+            what = GEOMETRY_OF if same else "that the program launches"
         found.setdefault((one.node, one.path), what)
     return found
 
@@ -155,7 +168,8 @@ def _way(one: LaunchInstance) -> tuple[tuple[object, ...], int | None, bool]:
 
 Place = tuple[ir.LaunchCall, tuple[ir.Call, ...]]
 """A launch in the source, and the calls that lead to it."""
-ARGC, ENVIRONMENT = "argc", "the environment"
+ARGC, ENVIRONMENT, GPUS = "argc", "the environment", "the number of GPUs"
+_DOUBTS = {ENVIRONMENT: doubt_environment, GPUS: host_api.doubt_gpus}
 
 
 class _Reading(Struct, frozen=True):
@@ -180,6 +194,7 @@ class _OneProgram:
         self._steps_left = MAX_STEPS_OF_ALL_READINGS
         self._readings: list[_Reading] = []
         self._sizes_asked = SizesAsked()
+        self.asks_for_gpus = False
         every = frozenset[ir.LaunchCall]().union(*(self._graph.launches_from(f) for f in program.functions))
         self.sites = every if sites is None else sites
 
@@ -212,7 +227,7 @@ class _OneProgram:
 
         Of the names `assumed` they hold only where the host code gives none that is known.
         `given`: what the program is run with, None: without options.
-        `doubted`: what is taken to be unknown, `ARGC` or `ENVIRONMENT`, where else something is assumed.
+        `doubted`: what is taken to be unknown, `ARGC`, `ENVIRONMENT` or `GPUS`, else something is assumed.
         Empty once earlier readings have taken `MAX_STEPS_OF_ALL_READINGS`.
         """
         if self._steps_left < MIN_STEPS:
@@ -249,8 +264,8 @@ class _OneProgram:
         doubted: str,
     ) -> tuple[LaunchInstance, ...]:
         memory, steps_before = Memory(pins, assumed, self._sizes_asked), self._steps_left
-        if doubted == ENVIRONMENT:
-            doubt_environment(memory)
+        if doubted in _DOUBTS:
+            _DOUBTS[doubted](memory)
         instances: list[LaunchInstance] = []
         main = self._main
         files = DataFiles(Path(self._program.file if main is None else main.span.file).parent)
@@ -286,6 +301,7 @@ class _OneProgram:
             if is_main_cut and function in self._graph.unused:  # its launches are not those of the run
                 continue
             interpreter = self._interpreter(memory, max(MIN_STEPS, left), files, given, doubted)
+            interpreter.is_main_cut = is_main_cut
             interpreter.mark_seen(set() if is_alone else seen)
             try:
                 interpreter.run(function)
@@ -318,8 +334,12 @@ class _OneProgram:
             memory.roll_back(start)
         if is_cut or is_cut_aside:
             reached = {instance.node for instance in instances}
-            instances += (_unreached(node) for node in self.sites - reached)
+            told = {
+                node: _TOO_LONG if main is None or node in self.of_run else _UNUSED for node in self.sites
+            }
+            instances += (_unreached(node, told[node]) for node in self.sites - reached)
         found = without_dead([instance for instance in instances if instance.node in self.sites])
+        self.asks_for_gpus |= bool(memory.global_named(host_api.GPUS).cells)
         never_known = memory.lacking - memory.known
         lacking = frozenset(what if isinstance(what, str) else what.name for what in never_known)
         steps = steps_before - self._steps_left
@@ -337,6 +357,7 @@ class _OneProgram:
 
 _NOT_EVERY_PROGRAM = Unknown(f"of the programs that launch it no more than {MAX_CALLERS} are read")
 _TOO_LONG = Unknown("the host code takes more steps than are followed")
+_UNUSED = Unknown("nothing that was read calls the function that launches it")
 _NOT_EVERY_CALL = Unknown("not every call of the function around it is followed")
 
 
@@ -364,8 +385,7 @@ def _lost(instance: LaunchInstance, lost: Mapping[ir.LaunchCall, Unknown]) -> in
     return instance.times if why is None or isinstance(instance.times, Unknown) else why
 
 
-def _unreached(node: ir.LaunchCall) -> LaunchInstance:
-    """A launch that the host code has too many steps in front of."""
-    why = _TOO_LONG
+def _unreached(node: ir.LaunchCall, why: Unknown) -> LaunchInstance:
+    """A launch that no reading comes to, as the host code has too many steps."""
     arguments = tuple(why for _ in node.arguments)
     return LaunchInstance(node, (), why, why, 0, arguments, is_certain=True, in_unknown_loop=False, times=why)

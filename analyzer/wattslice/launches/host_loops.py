@@ -170,7 +170,7 @@ class HostLoops(ControlFlow):
         changes = self.memory.changes_since(mark)
         _, others, rest = self._any_iteration(stmt, changes, reason, _UNENDED)
         for cell in {**changes, **others}:
-            self.memory.apply({cell: Unknown(f"'{cell[0].name}' {reason}")})
+            self.memory.apply({cell: Unknown(f"{cell[0].told} {reason}")})
         self._add(rest, begin)
         return Flow.NEXT
 
@@ -225,7 +225,7 @@ class HostLoops(ControlFlow):
                 value = before
             else:
                 places = places_of(before, *values)
-                value = Unknown(f"'{cell[0].name}' {reason}", around=places)
+                value = Unknown(f"{cell[0].told} {reason}", around=places)
             if value is not self.memory.current(cell):
                 self.memory.apply({cell: value})
         if flow is Flow.RETURN or (flow is Flow.BREAK and self._levels > 1):  # or it is not come into
@@ -302,7 +302,7 @@ class HostLoops(ControlFlow):
         for cell in lost:
             now = self.memory.current(cell)
             around = places if places_of(now) else ()
-            value = Unknown(f"'{cell[0].name}' {reason}", around=around, is_derived=True)
+            value = Unknown(f"{cell[0].told} {reason}", around=around, is_derived=True)
             if isinstance(now, Unknown) and _is_lost(now) and cell[1] in cell[0].cells:
                 value = replace(now, around=around) if around else now
             self.memory.apply({cell: value})
@@ -417,7 +417,8 @@ class HostLoops(ControlFlow):
         visited.append((len(self.instances), 1))
         flow = self._once(stmt)
         after_second = self.memory.changes_since(mark)
-        reason = "changes in a long loop"
+        is_long = first is None
+        reason = f"changes in a {'long loop' if is_long else 'loop for which too few steps are left'}"
         any_times = times if isinstance(times, Unknown) else 1
         _, others, rest = self._any_iteration(stmt, after_second, reason, any_times)
         grown = {length_cell(self.memory.address(variable)) for variable in writes.grown}
@@ -431,7 +432,7 @@ class HostLoops(ControlFlow):
             visited.append((len(self.instances), stands_for))
             self._times = times if isinstance(times, Unknown) else times * stands_for
             for cell in changed:
-                value: Value = Unknown(f"'{cell[0].name}' {reason}")
+                value: Value = Unknown(f"{cell[0].told} {reason}")
                 if cell[0] in steady or cell in grown:
                     if cell not in after_second:
                         continue

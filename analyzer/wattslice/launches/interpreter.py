@@ -16,7 +16,7 @@ from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches import host_api
 from wattslice.launches.algorithms import algorithm_call, split_call
-from wattslice.launches.call_graph import CallGraph, Source, read_by_condition
+from wattslice.launches.call_graph import CallGraph, Source, member_at, read_by_condition
 from wattslice.launches.command_line import (
     BITS,
     MOST_IN_ONE,
@@ -99,6 +99,7 @@ class Interpreter(HostLoops):
         self._given = given
         self._dependence = graph.dependence
         self.cut: set[ir.LaunchCall] = set()  # sites in calls that are not followed
+        self.is_main_cut = False  # `main` was not followed to its end
         self._is_captured = False  # into a graph, which is launched some other time
         self._open_nodes: dict[Storage, tuple[int, ir.Span]] = {}  # of graphs that nothing has taken yet
         self._path: list[ir.Call] = []
@@ -111,7 +112,8 @@ class Interpreter(HostLoops):
         if function.copied is not None:
             return "whose calls are not followed"
         if function not in self._graph.uncalled:
-            return "which is called only where the host code is not followed"
+            where = "behind more steps than are" if self.is_main_cut else "where the host code is not"
+            return f"which is called only {where} followed"
         has_main = any(function.name == "main" for function in self._graph.functions)
         return "which nothing that was read calls" if has_main else "whose callers are not in this file"
 
@@ -247,12 +249,16 @@ class Interpreter(HostLoops):
             self.memory.forget_behind(pointer, why)
         self._written_by_kernels |= written
 
-    def forget_escaped(self, type_: ir.Type, why: Unknown) -> None:
-        """Numbers of this kind in variables whose addresses somebody keeps are unknown."""
+    def forget_escaped(self, place: ir.MemoryPlace, why: Unknown) -> None:
+        """Numbers of this kind in variables whose addresses somebody keeps are unknown; a member of an
+        object is no variable by itself.
+        """
+        type_, is_member = place.type, member_at(place) is not None
         kind = {ir.TypeKind.INT: int, ir.TypeKind.FLOAT: float, ir.TypeKind.POINTER: Pointer}.get(type_.kind)
         if kind is None or type_.bits == 8:  # texts, whose numbers decide little
             return
-        escaped = (where for one in self._relevance.escaped for where in self.memory.places_named(one))
+        every = (v for v in self._relevance.escaped if not (is_member and v.type.kind in _SCALARS))
+        escaped = (where for one in every for where in self.memory.places_named(one))
         for storage in (*escaped, *self.memory.given):
             for key, value in tuple(storage.cells.items()):
                 if isinstance(value, kind) and not is_length(key):
@@ -618,7 +624,7 @@ class Interpreter(HostLoops):
                 self._run_closure(closure, node, (), self._given_by(node, closure))
             changes = self.memory.changes_since(mark)
             for cell, value in changes.items():
-                why = f"'{cell[0].name}' changes in what {node.name}() calls"
+                why = f"{cell[0].told} changes in what {node.name}() calls"
                 self.memory.apply({cell: Unknown(why, around=places_of(value))})
             names = {(storage.name, key) for storage, key in changes}  # each run has variables of its own
             if names <= lost:

@@ -92,6 +92,11 @@ class Storage(Struct, eq=False):
     scalar_bytes: int = 0  # of a variable of arithmetic type, or of each number in an array
 
     @property
+    def told(self) -> str:
+        """How messages name it."""
+        return f"'memory of {self.name}()'" if self.is_allocated else f"'{self.name}'"
+
+    @property
     def is_local(self) -> bool:
         """Whether it is a number of one function, which nothing else may give a value unseen."""
         variable = self.variable
@@ -681,12 +686,12 @@ class Memory:
             and isinstance(found, (int, float))
             and isinstance(found, int) is type_.is_float
         ):
-            return Unknown(f"another member of the union '{storage.name}'")
+            return Unknown(f"another member of the union {storage.told}")
         if storage.is_allocated and storage.widths.get(offset, type_.size_bytes) < type_.size_bytes:
-            return Unknown(f"the bytes of '{storage.name}'")
+            return Unknown(f"the bytes of {storage.told}")
         if type_.is_integral and isinstance(found, (int, float)):
             if isinstance(found, float) or (storage.is_scalar and _is_in_parts(storage)):
-                return Unknown(f"the bytes of '{storage.name}'")
+                return Unknown(f"the bytes of {storage.told}")
             if found.bit_length() > type_.bits - type_.signed:
                 return convert(found, type_)  # the first bytes of a wider number
         return found
@@ -746,16 +751,16 @@ class Memory:
             if isinstance(value, Pointer):
                 self._name_object(value, storage, type_)
             if type_.kind in NUMBERS and (torn := storage.torn_by(offset, type_.size_bytes)):
-                value = Unknown(f"the bytes of '{storage.name}'")
+                value = Unknown(f"the bytes of {storage.told}")
                 for other in torn:
                     self._set(storage, other, value)
             if storage.is_allocated and type_.kind in NUMBERS and not storage.layout.members:
-                lost = Unknown(f"the bytes of '{storage.name}'")
+                lost = Unknown(f"the bytes of {storage.told}")
                 for other in storage.torn_memory(offset, type_.size_bytes):
                     self._set(storage, other, lost)
                     value = lost if other == offset else value
             if (overlap := storage.layout.overlaps.get(offset)) is not None:
-                lost = Unknown(f"another member of the union '{storage.name}'")
+                lost = Unknown(f"another member of the union {storage.told}")
                 for other in overlap.others:
                     self._set(storage, other, lost)
                 value = value if type_.size_bytes >= overlap.widest_bytes else lost
@@ -900,7 +905,8 @@ def _undecided(cell: Cell, one: Value, two: Value, likely: Value, condition: Unk
     if condition.variable is not None:
         return one_of(Unknown(condition.reason, condition.variable, likely=condition.likely), one, two)
     storage, name = cell[0], cell[0].name_at(cell[1])
-    reason = f"'{name or storage.name}' is set under a condition that is not known: {condition.reason}"
+    told = f"'{name}'" if name else storage.told
+    reason = f"{told} is set under a condition that is not known: {condition.reason}"
     if name is None or not isinstance(likely, (int, float)):
         return one_of(Unknown(reason), one, two)
     return Unknown(reason, name, likely=likely)

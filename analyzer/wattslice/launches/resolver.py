@@ -16,7 +16,7 @@ from wattslice.launches import host_api
 from wattslice.launches.agreement import agreed_sizes, steps_of
 from wattslice.launches.assumed_variables import with_assumed_variables
 from wattslice.launches.call_graph import call_graph
-from wattslice.launches.host_code import ARGC, ENVIRONMENT, HostCode, Place
+from wattslice.launches.host_code import ARGC, ENVIRONMENT, GEOMETRY_OF, GPUS, HostCode, Place
 from wattslice.launches.instances import (
     Decision,
     LaunchInstance,
@@ -263,6 +263,8 @@ def resolve_launches(
     if names := _asked_of_the_environment(program):
         told = host.decided_by(ENVIRONMENT, pins, arguments, assumed)
         instances = _with_decisions(instances, told, f"no environment variable {names} assumed")
+    told = host.decided_by(GPUS, pins, arguments, assumed)
+    instances = _with_decisions(instances, told, "one GPU assumed", is_told_of_all=True)
     by_name: dict[str, list[LaunchInstance]] = {}
     for instance in instances:
         by_name.setdefault(kernel_key(instance), []).append(instance)
@@ -336,15 +338,23 @@ def _asked_of_the_environment(program: ir.Program) -> str:
 
 
 def _with_decisions(
-    instances: Sequence[LaunchInstance], decided: Mapping[Place, str], assumed: str
+    instances: Sequence[LaunchInstance],
+    decided: Mapping[Place, str],
+    assumed: str,
+    *,
+    is_told_of_all: bool = False,
 ) -> tuple[LaunchInstance, ...]:
-    """The launches, with what was `assumed`, empty: of argc, where that decides something of them."""
+    """The launches, with what was `assumed`, empty: of argc, where that decides something of them.
+
+    `is_told_of_all`: also of those that the host code does not come to.
+    """
     found: list[LaunchInstance] = []
     for one in instances:
-        what = decided.get((one.node, one.path)) if one.is_certain else None
+        what = decided.get((one.node, one.path)) if one.is_certain or is_told_of_all else None
         if what is not None:
             decision = Decision(assumed or f"argc assumed {one.argc}", what, is_of_argc=not assumed)
-            one = replace(one, decided=(*one.decided, decision))
+            is_as_written = one.is_as_written and (one.is_certain or what != GEOMETRY_OF)
+            one = replace(one, decided=(*one.decided, decision), is_as_written=is_as_written)
         found.append(one)
     return tuple(found)
 

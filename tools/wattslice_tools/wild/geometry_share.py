@@ -100,6 +100,7 @@ KINDS = (
     ("read from a file that the repository does not have", r"which the repository does not have"),
     ("read from a file", r"is read from a file|set by (operator>>|\w*scanf|fread|getline|pop_back)\("),
     ("nothing that was read calls the function around the launch", r"nothing that was read|whose callers"),
+    ("takes more steps than wattslice follows", r"steps (than are followed|are left)"),
     ("changes in a loop whose end depends on a file or a result", r"changes in a"),
     ("given on the command line, where the repository does not say how it is run", r"the command line"),
     ("launched only on another way than that of the run", r"is launched (only )?where"),
@@ -111,7 +112,7 @@ KINDS = (
 """What a first cause says about the repository; what fits none is for wattslice to mend."""
 
 
-NOT_TOLD = tuple(KINDS[index][0] for index in (0, 1, 4, 6, 7))
+NOT_TOLD = tuple(KINDS[index][0] for index in (0, 1, 5, 7, 8))
 """Kinds that no reader of the repository could mend: a file, words or a result that it does not hold."""
 
 

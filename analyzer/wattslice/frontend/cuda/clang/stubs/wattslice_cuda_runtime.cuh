@@ -203,12 +203,21 @@ struct cudaMemsetParams { void* dst; size_t pitch; unsigned value, elementSize; 
 struct cudaHostNodeParams { void (*fn)(void*); void* userData; };
 enum cudaGraphNodeType {
   cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset, cudaGraphNodeTypeHost,
-  cudaGraphNodeTypeGraph, cudaGraphNodeTypeEmpty, cudaGraphNodeTypeWaitEvent, cudaGraphNodeTypeEventRecord
+  cudaGraphNodeTypeGraph, cudaGraphNodeTypeEmpty, cudaGraphNodeTypeWaitEvent, cudaGraphNodeTypeEventRecord,
+  cudaGraphNodeTypeExtSemaphoreSignal, cudaGraphNodeTypeExtSemaphoreWait, cudaGraphNodeTypeMemAlloc,
+  cudaGraphNodeTypeMemFree, cudaGraphNodeTypeConditional = 13
+};
+typedef unsigned long long cudaGraphConditionalHandle;
+enum { cudaGraphCondAssignDefault = 1 };
+enum cudaGraphConditionalNodeType { cudaGraphCondTypeIf, cudaGraphCondTypeWhile, cudaGraphCondTypeSwitch };
+struct cudaConditionalNodeParams {
+  cudaGraphConditionalHandle handle; cudaGraphConditionalNodeType type; unsigned size; cudaGraph_t* phGraph_out;
 };
 struct cudaGraphNodeParams {
   cudaGraphNodeType type; int reserved0[3];
   struct { cudaGraph_t graph; } graph;
   cudaKernelNodeParamsV2 kernel; cudaMemcpyNodeParams memcpy; cudaMemsetParams memset; cudaHostNodeParams host;
+  cudaConditionalNodeParams conditional;
 };
 struct cudaIpcMemHandle_t { char reserved[64]; };
 struct cudaIpcEventHandle_t { char reserved[64]; };
