@@ -7,7 +7,6 @@ import pytest
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.launches.launch import NO_OVERRIDES
-from wattslice.launches.mangling import Mangled, demangled
 from wattslice.launches.resolver import resolve_launches
 from wattslice_models.gpu import load_gpu
 
@@ -67,24 +66,3 @@ def test_a_function_that_is_only_declared_runs_no_namesake(name: str):
     read = read_cuda(Path("a.cu"), ParseOptions(), f"{text}int main() {{ {calls} }}\n".encode())
     (launch,) = resolve_launches(read, NO_OVERRIDES, load_gpu("v100"))
     assert (launch.grid, launch.times) == ((5, 1, 1), 1)
-
-
-@pytest.mark.parametrize(
-    ("name", "entity", "types"),
-    [
-        ("_Z2goi", "2go", set()),
-        ("_ZL2goi@/src/a.cu", "2go", set()),
-        ("_ZN3cpu2goEPKf", "N3cpu2goE", set()),
-        ("_ZN12_GLOBAL__N_12goE3Tagi", "N12_GLOBAL__N_12goE", {"Tag"}),
-        ("_Z2goILi16ELb1E1AEvRK5ImageS2_", "2goILi16ELb1E1AE", {"Image"}),
-        ("_ZN1SI1AIiEE2goERKSt6vectorIiSaIiEE", "N1SI1AIiEE2goE", {"vector"}),
-        ("_ZNK1A1mEDp4Mode", "NK1A1mE", {"Mode"}),
-        ("_ZN1AC2E1B", "N1AC2E", {"B"}),
-    ],
-)
-def test_the_parts_of_a_mangled_name(name: str, entity: str, types: set[str]):
-    assert demangled(name) == Mangled(entity, frozenset(types))
-
-
-def test_a_plain_name_has_no_parts():
-    assert demangled("go") is None

@@ -45,11 +45,71 @@ def test_a_call_is_not_of_another_overload(tmp_path, read, only_declared, call):
     assert (found.grid[0], found.assumptions) == (20, ())
 
 
-def test_a_template_that_was_not_read_is_not_another_one_of_its_name(tmp_path):
-    text = """template <class T> int many(double); template <class T> int many(float) { return 50; }
-    __global__ void k() {} int main() { k<<<many<int>(1.0), 32>>>(); }"""
+@pytest.mark.parametrize(
+    "text",
+    [
+        "template <class T> int many(double); template <class T> int many(float) { return 50; }",
+        "template <class T> int many(double); template <> int many<float>(double) { return 50; }"
+        "template <> int many<int>(double);",
+    ],
+)
+def test_a_template_that_was_not_read_is_not_another_one_of_its_name(tmp_path, text):
+    text += "__global__ void k() {} int main() { k<<<many<int>(1.0), 32>>>(); }"
     (found,) = found_by(tmp_path, "a.cu", {"a.cu": text})
     assert "the result of many()" in str(found.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("head", "read", "only_declared", "call"),
+    [
+        ("", "namespace gpu { int many(int) BODY }", "namespace cpu { int many(int) BODY }", "cpu::many(1)"),
+        ("", "int many(int) BODY", "namespace cpu { int many(int) BODY }", "cpu::many(1)"),
+        ("", "namespace gpu { int many(int) BODY }", "int many(int) BODY", "::many(1)"),
+        ("struct A {}; struct B {};", "int many(A *) BODY", "int many(B *) BODY", "many((B *)0)"),
+        ("struct A {}; struct B {};", "int many(A) BODY", "int many(B) BODY", "many(B())"),
+        ("enum class A {}; enum class B {};", "int many(A) BODY", "int many(B) BODY", "many(B())"),
+        ("struct M { static int many(int); };", "int many(int) BODY", "int M::many(int) BODY", "M::many(1)"),
+        (
+            "template <int N> struct M { static int many(int); };",
+            "template <> int M<2>::many(int) BODY",
+            "template <> int M<3>::many(int) BODY",
+            "M<3>::many(1)",
+        ),
+    ],
+)
+def test_a_call_is_only_of_the_function_whose_whole_name_it_has(tmp_path, head, read, only_declared, call):
+    declared = only_declared.replace(" BODY", ";")
+    text = f"{head} {read.replace('BODY', '{ return 50; }')} {declared}\n__global__ void k() {{}}\n"
+    text += f"int main() {{ k<<<{call}, 32>>>(); }}"
+    (found,) = found_by(tmp_path, "a.cu", {"a.cu": text})
+    assert "the result of many()" in str(found.assumptions)
+    defined = only_declared.replace("BODY", "{ return 20; }")
+    files = {"b.cu": text, "lib/many.cpp": f"{head} {declared} {defined}"}
+    (found,) = found_by(tmp_path, "b.cu", files)
+    assert (found.grid[0], found.assumptions) == (20, ())
+
+
+@pytest.mark.parametrize(
+    "call", ["gpu::many<int>(1)", "gpu::M<int>::many(1)", "gpu::M<gpu::M<int>>().size(1)"]
+)
+def test_an_instance_of_a_template_is_of_its_namespace(tmp_path, call):
+    pattern = """namespace gpu {
+    template <class T> int many(T n) { return 50; }
+    template <class T> struct M { static int many(T n) { return 50; } int size(int n) { return 50; } }; }"""
+    for called, grid in ((call, 50), (call.replace("gpu::", "cpu::"), None)):
+        text = pattern + pattern.replace("gpu", "cpu").replace("{ return 50; }", ";")
+        text += f"\n__global__ void k() {{}} int main() {{ k<<<{called}, 32>>>(); }}"
+        (found,) = found_by(tmp_path, "a.cu", {"a.cu": text})
+        assert grid == (None if found.assumptions else found.grid[0])
+
+
+def test_a_launcher_that_is_a_template_is_called_in_its_namespace(tmp_path):
+    text = """__global__ void k() {} namespace cpu { template <class T> void go(T *x, int n); }
+    namespace gpu { template <class T> void go(T *x, int n) { k<<<n, 32>>>(); } } float *x;
+    """
+    for call, times in (("gpu::go(x, 50)", 1), ("cpu::go(x, 50)", None)):
+        (found,) = found_by(tmp_path, "a.cu", {"a.cu": text + f"int main() {{ {call}; }}"})
+        assert found.times == times
 
 
 def test_what_nothing_declares_is_joined_by_its_name(tmp_path):

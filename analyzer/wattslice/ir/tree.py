@@ -745,6 +745,7 @@ class Function(Struct, frozen=True, eq=False):
     lambdas: tuple[Function, ...] = ()
     copied: frozenset[Variable] | None = None
     linked_as: str | None = None
+    scope: tuple[str, ...] = ()
 
     @property
     def told(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from functools import cached_property, lru_cache
 from pathlib import PurePath
@@ -12,7 +13,6 @@ from wattslice import ir
 from wattslice.frontend.neighbours import HEADERS
 from wattslice.launches import host_api
 from wattslice.launches.command_line import may_throw
-from wattslice.launches.mangling import demangled
 
 
 def _telling(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
@@ -56,13 +56,15 @@ class CallGraph:
         if node.callee.startswith(_OF_THE_LIBRARY):
             return None  # length() of a std::string is no function of that name in this program
         found = self._by_name.get(f"{node.name}@{node.span.file}", self._by_name.get(node.name))
+        if found is not None and _is_known(node) and not _may_be_instance(found, node):
+            return None  # which was only declared where it is called: the linker finds it by its whole name
         if found is not None and any(map(_is_of_vectors, found.parameters, node.arguments)):
             return None  # min of two ints is none of helper_math.h
-        if found is not None and (_is_other_overload(found, node) or _is_elsewhere(found, node)):
+        if found is not None and _is_other_overload(found, node):
             return None
         if found is not None and not _may_be_of_its_class(found, node):
             return None  # size() of a list is none of a class of this program
-        if found is not None and (node.is_of_program or node.callee.startswith("_ZN")):
+        if found is not None and _is_known(node):
             missing = found.default_arguments[len(node.arguments) :]
             if len(node.arguments) > len(found.parameters) or None in missing:
                 return None  # another overload, or another method of that name
@@ -579,6 +581,25 @@ _MOST_ENDING = 4
 """Calls between a function and the exit() that it always comes to."""
 
 
+def _is_known(node: ir.Call) -> bool:
+    """Whether the linker's name of what is called is known: it is declared, as a function of C++."""
+    return node.is_of_program or node.callee.startswith("_ZN")
+
+
+def _may_be_instance(function: ir.Function, node: ir.Call) -> bool:
+    """Whether a call is of an instance of a template that was read in its place: its scope is the same.
+
+    A function of C++ has a name of its own for the linker, which says this and more.
+    """
+    if function.mangled_name != function.name:
+        return False
+    names = [name for name in (*function.scope, function.name) if name.isidentifier()]
+    if function.name in function.scope:
+        names.pop()  # constructors have names of their own, as operators have
+    parts = ".*".join(f"{len(name)}{name}" for name in names)
+    return re.match(f"_Z(L|NK?)?(12_GLOBAL__N_1)?{parts}", node.callee) is not None
+
+
 def _may_be_of_its_class(function: ir.Function, node: ir.Call) -> bool:
     """Whether a call of a method's name has an object of its class."""
     this = function.parameters[0] if function.parameters else None
@@ -608,16 +629,10 @@ def _is_other_overload(function: ir.Function, node: ir.Call) -> bool:
     Where nothing declares it, numbers of other sizes may be converted.
     """
     pairs = tuple(zip(function.parameters, node.arguments, strict=False))
-    if node.is_of_program:
+    if _is_known(node):
         return any(_is_other_number(taken.type, given.type) for taken, given in pairs)
     is_told = node.callee.startswith("_Z") and function.mangled_name.startswith("_Z")
     return is_told and any({taken.type.kind, given.type.kind} == set(_NUMBERS) for taken, given in pairs)
-
-
-def _is_elsewhere(function: ir.Function, node: ir.Call) -> bool:
-    """Whether a call is of a function of another namespace or class, or that takes other classes."""
-    own, called = demangled(function.mangled_name), demangled(node.callee)
-    return own is not None and called is not None and own != called
 
 
 def _is_other_number(taken: ir.Type, given: ir.Type) -> bool:

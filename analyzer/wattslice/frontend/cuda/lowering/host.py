@@ -44,7 +44,7 @@ from wattslice.frontend.cuda.lowering.objects import (
 from wattslice.frontend.cuda.lowering.rejected import rejected, unread
 from wattslice.frontend.cuda.lowering.statements import as_block, at_end, note_object, tried
 from wattslice.frontend.cuda.lowering.types import decayed
-from wattslice.frontend.cuda.lowering.unit import Rejections, Unit
+from wattslice.frontend.cuda.lowering.unit import Rejections, Unit, scope_of
 from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable
 from wattslice.patterns import regex
 
@@ -443,6 +443,7 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
         frozenset(references),
         tuple(body.lambdas),
         linked_as=function.mangled_name if _is_defined_once(function) else None,
+        scope=scope_of(function),
     )
 
 

@@ -481,12 +481,18 @@ def qualified_name(function: Node) -> str:
     arguments = function.template_arguments
     if arguments:
         names[0] += f"<{', '.join(_shown_arguments(function, arguments))}>"
+    return "::".join((*scope_of(function), *names))
+
+
+def scope_of(function: Node) -> tuple[str, ...]:
+    """The names of the namespaces and classes around it, the outermost first."""
+    names: list[str] = []
     parent = function.semantic_parent
     while parent is not None and parent.kind != C.TRANSLATION_UNIT:
         if parent.spelling and parent.kind != C.LINKAGE_SPEC:
             names.insert(0, parent.spelling)
         parent = parent.semantic_parent
-    return "::".join(names)
+    return tuple(names)
 
 
 def _shown_arguments(function: Node, arguments: tuple[ClangType | int | None, ...]) -> Iterator[str]:
