@@ -69,6 +69,22 @@ def test_the_block_that_stands_for_all_is_a_usual_one(tmp_path, launch, body, by
     assert math.fsum(one.dram_bytes for one in own) * threads == pytest.approx(bytes_, rel=0.02)
 
 
+@pytest.mark.parametrize(
+    ("loop", "bytes_"),
+    [
+        ("for (int k = 0; k < n; k++) {", 64),  # 10 floats of a row of 64: two sectors
+        ("for (int k = 0; k < 64; k++) { if (k >= n) break;", 64),
+        ("for (int k = 0; k < 64; k++) { if (k % 2 == 0) continue;", 256),
+    ],
+)
+def test_a_loop_that_a_break_leaves_touches_what_it_comes_to(tmp_path, loop, bytes_):
+    source = f"""__global__ void k(float *o, const float *t, int n) {{ {INDEX} float sum = 0;
+      {loop} sum += t[i * 64 + k]; }} o[i] = sum; }}"""
+    launched, profile = counted(tmp_path, source, "k=100:256", "k.n=10")
+    (moved,) = (one for one in traffic_of(launched, profile).by_access if not one.access.is_store)
+    assert (moved.l2_bytes, moved.dram_bytes) == pytest.approx((bytes_, bytes_))
+
+
 def row_bytes(tmp_path, source, launch, *settings):
     """Of a row of DRAM, what is touched at once, by the access sites of a kernel."""
     _, profile = counted(tmp_path, source, launch, *settings)
