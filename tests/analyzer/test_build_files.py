@@ -657,7 +657,7 @@ def test_flags_of_an_arm_that_the_environment_decides(tmp_path, condition, numbe
     """Of a run in which no variable is set. `dict()` is a dictionary."""
     (tmp_path / ".git").mkdir()
     (tmp_path / "setup.py").write_text(
-        "debug = os.environ.get('DEBUG', '0') == '1'\ntwice = os.getenv('A')\ntwice = found()\n"
+        "debug = os.environ.get('DEBUG', '0') == '1'\ntwice = found()\ntwice = os.getenv('A')\n"
         f"flags = ['-DK']\nif {condition}:\n    flags += ['-DN=7']\nelse:\n    flags += ['-DN=5']\n"
         "CUDAExtension('a', ['main.cu'], extra_compile_args=dict(cxx=['-DN=1'], nvcc=flags))\n"
     )
