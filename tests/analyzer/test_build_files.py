@@ -619,6 +619,52 @@ def test_flags_of_one_source(tmp_path):
     assert compile_flags(tmp_path / "other.cu").definitions == ()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "set_property(TARGET main PROPERTY COMPILE_DEFINITIONS N=5 K)",
+        'set_property(TARGET other main APPEND PROPERTY COMPILE_OPTIONS "-DN=5;-DK")',
+        'set_property(SOURCE main.cu PROPERTY COMPILE_FLAGS "-DN=5 -DK")',
+        "set_property(GLOBAL PROPERTY A B)\nset_property(TARGET main PROPERTY COMPILE_DEFINITIONS N=5 K)",
+        "if(WIN32)\nset_property(TARGET main PROPERTY COMPILE_DEFINITIONS N=9)\nendif()\n"
+        "set_property(TARGET main PROPERTY CXX_STANDARD 17)\ntarget_compile_definitions(main PRIVATE N=5 K)",
+    ],
+)
+def test_flags_of_a_property(tmp_path, text):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "CMakeLists.txt").write_text(
+        f"add_library(other o.cu)\nadd_executable(main main.cu)\n{text}\n"
+    )
+    assert compile_flags(source(tmp_path)).definitions == ("N=5", "K")
+
+
+ENVIRONMENT = [
+    ("os.environ.get('D', '0') == '1'", 5),
+    ("os.environ.get('D') != '1'", 7),
+    ("not os.getenv('D')", 7),
+    ("os.getenv('D', '1')", 7),
+    ("'D' in os.environ", 5),
+    ("debug", 5),
+    ("not debug", 7),
+    ("twice", None),
+    ("os.path.exists('D')", None),
+    ("os.environ.get(name) == '1'", None),
+]
+
+
+@pytest.mark.parametrize(("condition", "number"), ENVIRONMENT)
+def test_flags_of_an_arm_that_the_environment_decides(tmp_path, condition, number):
+    """Of a run in which no variable is set. `dict()` is a dictionary."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "setup.py").write_text(
+        "debug = os.environ.get('DEBUG', '0') == '1'\ntwice = found()\ntwice = os.getenv('A')\n"
+        f"flags = ['-DK']\nif {condition}:\n    flags += ['-DN=7']\nelse:\n    flags += ['-DN=5']\n"
+        "CUDAExtension('a', ['main.cu'], extra_compile_args=dict(cxx=['-DN=1'], nvcc=flags))\n"
+    )
+    found = compile_flags(source(tmp_path / "csrc")).definitions
+    assert found == ("K",) + ((f"N={number}",) if number else ())
+
+
 RULES = "prog: main.o\n\tnvcc -o $@ $^\n%.o: %.cu\n\tnvcc $(NVCCFLAGS) -c -o $@ $<\n"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -270,11 +270,11 @@ def _command(cmake: Cmake, name: str, words: list[str], line: Line, *, is_certai
             cmake.flags += (flag for flag in flags if flag.word.startswith(("-D", *FAST_MATH)))
         case "set_target_properties" | "set_source_files_properties" if is_certain and "PROPERTIES" in words:
             at = words.index("PROPERTIES")
-            pairs = [*zip(words[at + 1 :: 2], words[at + 2 :: 2], strict=False)]
-            given = [*_of_cuda(value for key, value in pairs if key in ("COMPILE_OPTIONS", "COMPILE_FLAGS"))]
-            macros = (value for key, value in pairs if key == "COMPILE_DEFINITIONS")
-            given += (_flag(word) for value in macros for word in value.split(";"))
-            cmake.flags += (CmakeFlag(target, word) for target in words[:at] for word in given)
+            _properties(cmake, words[:at], zip(words[at + 1 :: 2], words[at + 2 :: 2], strict=False))
+        case "set_property" if is_certain and "PROPERTY" in words[:-1]:
+            at = words.index("PROPERTY")
+            if first in ("TARGET", "SOURCE"):
+                _properties(cmake, words[1:at], ((words[at + 1], value) for value in words[at + 2 :]))
         case "target_include_directories" if is_certain:
             cmake.flags += _of_target(words, "-I{}".format)
         case "target_link_libraries" if is_certain:
@@ -283,6 +283,15 @@ def _command(cmake: Cmake, name: str, words: list[str], line: Line, *, is_certai
             cmake.inner.append(cmake.folder / first)
         case _:
             pass
+
+
+def _properties(cmake: Cmake, names: Sequence[str], given: Iterable[tuple[str, str]]) -> None:
+    """What the properties of targets or sources add to how they are compiled."""
+    pairs = [*given]
+    flags = [*_of_cuda(value for key, value in pairs if key in ("COMPILE_OPTIONS", "COMPILE_FLAGS"))]
+    macros = (value for key, value in pairs if key == "COMPILE_DEFINITIONS")
+    flags += (_flag(word) for value in macros for word in value.split(";"))
+    cmake.flags += (CmakeFlag(name, word) for name in names for word in flags)
 
 
 def _of_target(words: list[str], flag: Callable[[str], str] = str) -> Iterator[CmakeFlag]:

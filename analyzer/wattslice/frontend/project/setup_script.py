@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -18,7 +19,8 @@ _SOURCE = regex(r"\.(?:cu|cpp|cc|cxx|c|C)$")
 def words_of(script: str, source: str) -> tuple[str, ...] | None:
     """`-D`, `-I` and `--use_fast_math` of the extension that a file of this name belongs to, if one does.
 
-    Of values that only a run tells, as under conditions, by calls or formats, none is read.
+    Of values that only a run tells, as under conditions, by calls or formats, none is read; of a condition on
+    an environment variable the arm is taken of a run in which it is not set.
     """
     try:
         with warnings.catch_warnings():  # of texts with strange escapes
@@ -48,8 +50,8 @@ def _values(tree: ast.Module) -> dict[str, ast.expr]:
     found: dict[str, ast.expr] = {}
     changed: set[str] = set()
     added: set[int] = set()
-    plain = {id(stmt) for owner in ast.walk(tree) if isinstance(owner, (ast.Module, ast.FunctionDef))
-             for stmt in owner.body}  # fmt: skip
+    owners = (owner for owner in ast.walk(tree) if isinstance(owner, (ast.Module, ast.FunctionDef)))
+    plain = {id(stmt) for owner in owners for stmt in _run(owner.body, _given_once(tree))}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
@@ -64,6 +66,54 @@ def _values(tree: ast.Module) -> dict[str, ast.expr]:
             owner = node.value
             changed |= {owner.id} if isinstance(owner, ast.Name) else set()
     return {name: value for name, value in found.items() if name not in changed}
+
+
+def _given_once(tree: ast.Module) -> dict[str, ast.expr]:
+    given = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    names = Counter(target.id for node in given for target in node.targets if isinstance(target, ast.Name))
+    return {
+        target.id: node.value
+        for node in given
+        for target in node.targets
+        if isinstance(target, ast.Name) and names[target.id] == 1
+    }
+
+
+def _run(body: list[ast.stmt], given: dict[str, ast.expr]) -> Iterator[ast.stmt]:
+    """Statements under no condition, or under one of the environment that holds where nothing is set."""
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, ast.If) and (holds := _unset(stmt.test, given)) is not None:
+            yield from _run(stmt.body if holds else stmt.orelse, given)
+
+
+def _unset(test: ast.expr, given: dict[str, ast.expr]) -> bool | None:
+    """Whether a condition on the environment holds where no variable is set; None for another condition."""
+    match test:
+        case ast.UnaryOp(ast.Not(), inner):
+            holds = _unset(inner, given)
+            return None if holds is None else not holds
+        case ast.Name(id=name):
+            return _unset(given[name], {}) if name in given else None
+        case ast.Compare(ast.Constant(), [ast.In() | ast.NotIn() as how], [ast.Attribute(attr="environ")]):
+            return isinstance(how, ast.NotIn)
+        case ast.Compare(ast.Call() as call, [ast.Eq() | ast.NotEq() as how], [ast.Constant(value)]):
+            default = _default(call)
+            return None if default is None else (default[0] == value) is isinstance(how, ast.Eq)
+        case ast.Call():
+            default = _default(test)
+            return None if default is None else bool(default[0])
+        case _:
+            return None
+
+
+def _default(call: ast.Call) -> tuple[object] | None:
+    """What `os.environ.get(name, default)` or `os.getenv` gives for a variable that is not set."""
+    is_read = _name(call.func) == "getenv" or ast.unparse(call.func).endswith("environ.get")
+    if not is_read or not all(isinstance(argument, ast.Constant) for argument in call.args):
+        return None
+    values = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
+    return (values[1] if len(values) > 1 else None,)
 
 
 def _added(node: ast.AST) -> tuple[str, ast.expr, ast.expr] | None:
@@ -85,8 +135,10 @@ def _words(call: ast.Call, values: dict[str, ast.expr], *, is_cuda: bool) -> Ite
         if isinstance(value, ast.Name):
             value = values.get(value.id, value)
         if keyword.arg == "extra_compile_args":
-            if isinstance(value, ast.Dict):
-                compiler = "nvcc" if is_cuda else "cxx"
+            compiler = "nvcc" if is_cuda else "cxx"
+            if isinstance(value, ast.Call) and _name(value.func) == "dict":
+                parts = [given.value for given in value.keywords if given.arg == compiler]
+            elif isinstance(value, ast.Dict):
                 of_compilers = zip(value.keys, value.values, strict=True)
                 parts = [v for k, v in of_compilers if isinstance(k, ast.Constant) and k.value == compiler]
             else:
