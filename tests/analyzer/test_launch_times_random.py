@@ -206,7 +206,8 @@ def wrong_about(folder: Path, seed: int) -> tuple[list[str], int]:
             wrong.append(f"{kernel} is launched {times[kernel]} times, said: {known}")
         for one in own:
             is_said = one.source is LaunchSource.HOST_CODE and not one.assumptions
-            is_first = one.times is None and (not times[kernel] or one.grid[0] == 4)
+            # A grid of 4 is written so, one of 100 follows in an arm of s == 99 that may never be taken.
+            is_first = one.times is None and (not times[kernel] or one.grid[0] in (4, 100))
             if is_said and not is_first and not made[kernel, one.grid[0]]:
                 wrong.append(f"{kernel} is never launched on {one.grid}")
     return wrong, numbers

@@ -319,7 +319,7 @@ def unpack(packet: Path, place: Path) -> tuple[str, ...]:
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as tar:
             tar.extractall(place, filter="data")
-    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+    except (tarfile.TarError, EOFError, OSError, OverflowError, zlib.error) as error:
         why = f"{error}: "
     sums = place / SUMS
     lines = sums.read_text(encoding="utf-8", errors="replace").splitlines() if sums.is_file() else ()
