@@ -100,12 +100,12 @@ def together(program: ir.Program, others: Sequence[ir.Program]) -> ir.Program:
         # alone, without the types of those that include it, it may have kernels of other names
         return not _launched(program, function) <= _launched(*same)
 
-    functions = {(f.mangled_name, ""): f for f in program.functions if is_kept(f)}
-    for _, function in found:
-        if (function.mangled_name, "") not in functions:
-            functions.setdefault((function.mangled_name, function.span.file), function)
+    kept = [function for function in program.functions if is_kept(function)]  # of several programs, each main
+    names = {function.mangled_name for function in kept}
+    more = {(f.mangled_name, f.span.file): f for _, f in reversed(found) if f.mangled_name not in names}
     variables = [variable for other in others for variable in other.globals]
-    return replace(program, functions=tuple(functions.values()), globals=(*program.globals, *variables))
+    functions = (*kept, *reversed(more.values()))
+    return replace(program, functions=functions, globals=(*program.globals, *variables))
 
 
 def _launched(program: ir.Program, function: ir.Function) -> set[str]:
