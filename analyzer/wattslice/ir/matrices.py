@@ -58,9 +58,8 @@ def product_of_fragments(type_names: tuple[str, ...]) -> OperationCount:
     found = (fragment_of(name) for name in type_names)
     a = next((one for one in found if one is not None and one.use == "matrix_a"), None)
     if a is None:
-        return _product(_UNIT, "f16", _UNIT / 2048)
-    fmas = a.m * a.n * a.k
-    return _product(fmas, a.element, max(1.0, fmas / _OF_INSTRUCTION.get(a.element, 2048)))
+        return _product(_UNIT, "f16")
+    return _product(a.m * a.n * a.k, a.element)
 
 
 def product_of_ptx(name: str, modifiers: list[str]) -> OperationCount | None:
@@ -76,10 +75,12 @@ def product_of_ptx(name: str, modifiers: list[str]) -> OperationCount | None:
     if name == "wgmma":
         return _product(fmas / 4, element, 1.0)  # by a group of four warps
     if name == "wmma":
-        return _product(fmas, element, max(1.0, fmas / _OF_INSTRUCTION.get(element, 2048)))
+        return _product(fmas, element)
     return _product(fmas / 2 if "sp" in modifiers else fmas, element, 1.0)  # half of a sparse A is not there
 
 
-def _product(fmas: float, element: str, instructions: float) -> OperationCount:
+def _product(fmas: float, element: str, instructions: float | None = None) -> OperationCount:
+    """So many multiply-adds, in as many `instructions`; None: in those that `wmma` becomes."""
     number = fmas / _UNIT * _TIME.get(element, 1.0)
-    return OperationCount(OperationClass.TENSOR, number, "hmma", number / instructions)
+    made = fmas / _OF_INSTRUCTION.get(element, 2048) if instructions is None else instructions
+    return OperationCount(OperationClass.TENSOR, number, "hmma", number / made)

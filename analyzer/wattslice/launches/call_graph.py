@@ -85,7 +85,7 @@ class CallGraph:
         return known
 
     def globals_named(self, name: str) -> Iterator[ir.Variable]:
-        """Variables at file scope, by a name of the library."""
+        """Variables at file scope by this name, as `optind` of the library."""
         return (variable for variable in self._globals if variable.name == name)
 
     def named(self, name: str) -> ir.Function | None:
