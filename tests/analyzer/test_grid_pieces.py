@@ -595,7 +595,19 @@ def test_blocks_that_cannot_stand_for_all_are_not_evaluated_longer_than_there_is
     assert profile.sampling is not None
     assert profile.sampling.reason == reason
     (steps,) = stops
-    assert 300 < steps <= 3000
+    assert 0 < steps <= 600
+
+
+@pytest.mark.parametrize("most", [1200, 3600])
+def test_pieces_are_found_with_few_iterations_where_all_of_them_are_too_many(
+    tmp_path, monkeypatch, stops, most
+):
+    monkeypatch.setattr(counting, "MOST_WORK", most * 2 * counting.FREE_LANES)
+    body = "if (blockIdx.x < 1000) " + LONG
+    written, profile = stores(launch_of(tmp_path, body, "k=4096:256"))
+    assert profile.sampling is None
+    assert written == 1000 * 256 * 360
+    assert len(stops) == 1
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ WORK_OF_ALL = 200_000_000
 LANES_OF_ALL = 1 << 15, 1 << 19
 """The most lanes of a grid for the same, without looking for pieces and after."""
 
-WORK_OF_KINDS = 200_000_000
+WORK_OF_KINDS = 250_000_000
 """Work for which all blocks of a larger grid are evaluated for their counts alone."""
 
 LANES_TOGETHER = 1 << 17
@@ -210,27 +210,31 @@ def _evaluate(
     reason = "finding where they change takes too long"
     full = True  # all iterations are run as far as they may, or a few that show how blocks differ
     lanes_of_all = padded_lanes(block) * math.prod(grid)
+    is_found = False  # the last round found nothing new: one with all iterations is left, and may take longer
     work = steps = looks = 0
     is_small = lanes_of_all <= LANES_OF_ALL[0]
     most_steps = FIRST_STEPS if is_small and not is_last else None
     for number in range(MOST_ROUNDS):
-        if work + looks + steps * (FREE_LANES + threads.exists.size) > MOST_WORK:
+        per_step = FREE_LANES + threads.exists.size
+        if work + looks + steps * per_step > (WORK_OF_ALL if is_found else MOST_WORK):
             break
         boundaries = Boundaries(plan, threads.block_lanes, launch.kernel)
         allowed = allowance if full else min(allowance, SHORT_ALLOWANCE)
-        enough = 0 if is_small else (MOST_WORK - work - looks) // (FREE_LANES + threads.exists.size)
+        share = MOST_WORK if number else MOST_WORK // 4
+        enough = 0 if is_small else max(share - work - looks, 0) // per_step
         try:
             state = evaluated(threads, allowed, boundaries, most_steps, enough)
-        except InVainError as stopped:  # no work is left for another round
-            state, steps = None, steps or stopped.steps
+        except InVainError as stopped:  # it takes more, and far more where even a few iterations take so many
+            state, steps = None, max(steps, stopped.steps * (2 if full else 4))
+            work += stopped.steps * per_step
         except BudgetExceededError:
             if most_steps is None:
                 raise
             break
         else:
             looks = LOOK_STEPS * (SURVEYS - state.survey_left)
-            work += looks + state.steps_taken * (FREE_LANES + threads.exists.size)
-            steps = steps or state.steps_taken
+            work += looks + state.steps_taken * per_step
+            steps = max(steps, state.steps_taken)
         try:
             following = planned(boundaries.structure(), block)
         except TooManyPiecesError:
@@ -238,11 +242,13 @@ def _evaluate(
             break
         same = following.same_blocks(plan)
         if state is None:
-            plan, reason = following, boundaries.reason if same else reason
-            break
-        if number + 1 < MOST_ROUNDS and not state.is_limited and following.same_pieces(plan):
-            # All iterations were run: one more evaluation would be the same, if there is work left for it.
-            full = full or work + looks + steps * (FREE_LANES + threads.exists.size) <= MOST_WORK
+            if number or same or is_small:
+                plan, reason = following, boundaries.reason if same else reason
+                break
+            full, plan, threads = False, following, threads_of(following, block)
+            continue
+        # Where all iterations were run, one more evaluation would be the same.
+        full = full or (not state.is_limited and following.same_pieces(plan))
         if same and full:
             if not boundaries.unsolved:
                 return state, None
@@ -251,14 +257,17 @@ def _evaluate(
         if is_small:
             break
         full = same
+        is_found = same and not boundaries.unsolved
         plan, threads = following, threads_of(following, block)
     work_of_all = steps * (FREE_LANES + lanes_of_all)
-    if is_small or (work_of_all <= WORK_OF_ALL and lanes_of_all <= LANES_OF_ALL[1]):
+    if is_small:
         return evaluated(threads_of(complete(grid), block), allowance), None
     if work_of_all <= WORK_OF_KINDS:
         kinds = _kinds_of_blocks(launch, profile, allowance, default, is_last=is_last)
         if kinds is not None:
             return evaluated(threads_of(kinds, block), allowance), None
+    if work_of_all <= WORK_OF_ALL and lanes_of_all <= LANES_OF_ALL[1]:
+        return evaluated(threads_of(complete(grid), block), allowance), None
     draw = drawn(grid, plan, block, WORK_OF_DRAWN // steps)
     threads = threads_of(draw.plan, block)
     state = _evaluate_blocks(launch, profile, allowance, default, threads, is_last=is_last, is_drawn=True)
