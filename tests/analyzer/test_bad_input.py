@@ -209,6 +209,7 @@ def test_what_would_end_clang_is_refused(tmp_path, analyze_apart, body, before):
     assert "too deeply for clang" in run.err
 
 
+@pytest.mark.slow
 def test_templates_without_end_are_told(analyze):
     template = "template <int N> __device__ float f(float a) { return f<N + 1>(a) + 1; }"
     Path("k.cu").write_text(kernel("x[0] = f<0>(x[1]);", template))

@@ -529,6 +529,7 @@ def test_deeply_nested_host_code():
     assert geometry(main(f"int n = 7; {chain} LAUNCH(n, 32, n);")) == [((7, 1, 1), (32, 1, 1), 7)]
 
 
+@pytest.mark.slow
 def test_host_code_nested_deeper_than_python_calls():
     one, block = ir.Constant(1, ir.INT32, SPAN), ir.Constant(32, ir.INT32, SPAN)
     body = ir.ExprStmt(ir.LaunchCall("k", "k", one, block, None, (one,), ir.VOID, SPAN), 0, SPAN)

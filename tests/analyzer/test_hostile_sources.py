@@ -119,6 +119,7 @@ def named(texts: dict[str, str], slow: tuple[str, ...]) -> list[Any]:
 @pytest.mark.parametrize(
     "text", named(MACROS | OTHERS, slow=("tokens", "statements", "arguments", "variadic", "nested calls"))
 )
+@pytest.mark.slow
 def test_what_multiplies_without_end_is_abandoned_and_the_next_file_is_read(tmp_path, text):
     patience_s = 4.0 if text is MACROS["tokens"] else 1.0  # one of them has all the time that users wait
     status, told, seconds, mib = analyzed(tmp_path, patience_s, bomb=text, fine=LAUNCH)

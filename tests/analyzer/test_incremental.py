@@ -115,6 +115,7 @@ def _read(path: Path, text: str, earlier: LoweredFunctions | None) -> list[str]:
     max_examples=settings().max_examples // 25,
     suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture],
 )
+@pytest.mark.slow
 def test_an_edited_text_is_read_as_if_it_were_new(many: Path, seed: int) -> None:
     random = Random(seed)
     memory = LoweredFunctions()
@@ -129,6 +130,7 @@ def test_an_edited_text_is_read_as_if_it_were_new(many: Path, seed: int) -> None
     max_examples=settings().max_examples // 50,
     suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture],
 )
+@pytest.mark.slow
 def test_an_edited_text_is_analysed_as_if_it_were_new(many: Path, seed: int) -> None:
     random = Random(seed)
     config = Config((many,), GpuChoice("v100"))

@@ -87,6 +87,7 @@ def test_a_block_of_a_batch_may_take_another_way(tmp_path: Path):
     assert out.tolist() == [2] * 32 + [1] * 32 + [2] * 32
 
 
+@pytest.mark.slow
 def test_gigantic_grids_and_blocks(tmp_path: Path):
     text = body("if (t == 0) *out = 1;", "int* out")
     zero = np.zeros(1, np.int32)

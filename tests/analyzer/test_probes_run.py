@@ -150,6 +150,7 @@ def one_thread(e, i):
 
 
 @GXX
+@pytest.mark.slow
 def test_counts_are_those_made_by_hand():
     counted = run_probed(EVERY_BRANCH)
     assert counted.output == "1\n"

@@ -158,6 +158,7 @@ _BLANKS = st.sampled_from((" ", "\t", "\n", " /* ; */ ", " // }\n"))
 @settings(max_examples=settings().max_examples // 3)
 @example("p", [], [], Guard("%p0", False), [" "])  # a guard that holds the mnemonic
 @given(_NAMES, _MODIFIERS, _OPERANDS, _GUARDS, st.lists(_BLANKS, min_size=1, max_size=6))
+@pytest.mark.slow
 def test_an_instruction_written_and_read_again_is_the_same(
     opcode: str, modifiers: list[str], operands: list[Operand], guard: Guard | None, blanks: list[str]
 ) -> None:

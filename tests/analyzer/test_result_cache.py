@@ -435,6 +435,7 @@ def write_often(path: Path, letter: bytes) -> None:
     folder.close()
 
 
+@pytest.mark.slow
 def test_writers_at_once_leave_one_whole_entry(tmp_path):
     context = multiprocessing.get_context("fork")
     writers = [context.Process(target=write_often, args=(tmp_path, letter)) for letter in (b"a", b"b")]

@@ -312,6 +312,7 @@ def test_the_table_of_the_papers_processor(capsys):
     assert [line.split()[-1] for line in out.splitlines() if "power limit" in line] == ["–"]
 
 
+@pytest.mark.slow
 def test_pictures_have_all_panels_and_the_same_bytes_twice(capsys, source, tmp_path):
     svg, png, again = tmp_path / "a.svg", tmp_path / "a.png", tmp_path / "b.SVG"
     words = [str(source), "--gpu", "v100", "--no-cache", "-o", str(svg), "-o", str(png)]

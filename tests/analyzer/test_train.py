@@ -171,6 +171,7 @@ def test_a_card_has_the_means_beside_a_model_that_was_trained_alone(table):
     assert "On benchmarks that it never saw" not in model_card(with_means, ())
 
 
+@pytest.mark.slow
 def test_no_hollow_network_is_shipped():
     """Each took more than a first step of training, and says different watts of different kernels."""
     found = [load(path) for path in sorted(SHIPPED.glob("*/wavelet*.json"))]

@@ -96,6 +96,7 @@ def figures(kernel: Path, **options: Any) -> Any:
     return found
 
 
+@pytest.mark.slow
 def test_what_is_stored_corrects_a_sweep_as_the_table_itself_does(
     kernel: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -68,6 +68,7 @@ def die_on_bad(path: Path) -> str:
     return path.stem
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_costs_its_own_file():
     items = [Path(name) for name in ("a", "bad", "b", "c")]
     found = dict(on_workers(die_on_bad, items, Execution(2), lambda path, why: f"{path}: {why}"))
@@ -183,6 +184,7 @@ def is_alive(group: int) -> bool:
 
 
 @pytest.mark.parametrize(("number", "said"), [(signal.SIGINT, "interrupted\n"), (signal.SIGKILL, "")])
+@pytest.mark.slow
 def test_a_run_that_ends_early_leaves_nobody(tmp_path, number, said):
     task = "    path.with_suffix('.begun').touch()\n    time.sleep(10_000)\n"
     (tmp_path / "slow.py").write_text(f"import time\n\ndef task(path):\n{task}")

@@ -97,6 +97,7 @@ def test_moves_of_a_constant_on_the_pipe_of_half_precision_are_moves():
 class TestAssembled:
     pytestmark = needs_nvcc
 
+    @pytest.mark.slow
     def test_no_instance_is_removed_or_merged_and_the_document_says_what_it_became(self, tmp_path: Path):
         codes = assembled_instances(INSTRUCTIONS, NVCC, "sm_90", True, tmp_path)
         for instruction, code in zip(INSTRUCTIONS, codes, strict=True):

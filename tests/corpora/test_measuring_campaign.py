@@ -64,6 +64,7 @@ def same(one: Path, other: Path) -> bool:
     return all((one / name).read_bytes() == (other / name).read_bytes() for name in TABLES)
 
 
+@pytest.mark.slow
 def test_killed_twice_it_ends_with_the_same_rows(undisturbed: Path, tmp_path: Path):
     for least in (4, 12):
         process = start(tmp_path, 0.03)
@@ -96,6 +97,7 @@ class FullDisk:
         return written
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_nothing_and_the_next_run_goes_on(undisturbed: Path, tmp_path: Path):
     with Journal(tmp_path, IDENTITY) as journal:
         journal._file = cast("Any", FullDisk(journal._file, room=2500))
@@ -126,6 +128,7 @@ def test_a_disk_too_full_for_a_trace_or_a_table_loses_nothing(
     assert same(tmp_path, undisturbed)
 
 
+@pytest.mark.slow
 def test_a_half_written_line_is_dropped_and_measured_again(undisturbed: Path, tmp_path: Path):
     run(tmp_path)
     path = tmp_path / "journal.jsonl"
@@ -154,6 +157,7 @@ def test_rows_that_fail_are_kept_with_their_reason(undisturbed: Path):
     assert all("killed by signal 11" in row.reason and row.power_w is None for row in failed)
 
 
+@pytest.mark.slow
 def test_a_row_that_was_not_valid_gets_a_second_chance(undisturbed: Path, tmp_path: Path):
     class Unlucky(FakeBench):
         def measure(self, configuration: Configuration) -> Measured:
@@ -256,6 +260,7 @@ def test_a_trace_that_makes_no_sense_is_kept_with_the_reason(
     assert sum(found) == len(list((tmp_path / "traces").glob("*.csv.gz"))) > 1
 
 
+@pytest.mark.slow
 def test_a_result_of_another_version_of_a_program_does_not_count(tmp_path: Path):
     run(tmp_path)
     edited = tuple(replace(configuration, version="2") for configuration in plan())

@@ -226,6 +226,7 @@ def test_no_time_no_table(source: Path, played: Played, capsys: pytest.CaptureFi
     assert (said.out, (source.parent / "out" / "variants.csv").exists()) == ("", False)
 
 
+@pytest.mark.slow
 def test_the_table_teaches_with_the_launches_it_tells(
     source: Path, played: Played, capsys: pytest.CaptureFixture[str]
 ):
@@ -251,6 +252,7 @@ def test_the_table_teaches_with_the_launches_it_tells(
     assert "measured on NVIDIA RTX A4000: this corrects predictions for Tesla V100" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_sweep_of_more_kernels_than_were_measured_is_refused(
     source: Path, played: Played, capsys: pytest.CaptureFixture[str]
 ):

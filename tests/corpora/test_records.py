@@ -247,6 +247,7 @@ def test_the_page_of_the_data_sets_is_up_to_date():
         assert f"`{name}`" in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_page_is_written_or_the_fault_told(tmp_path, capsys):
     assert page.main([str(tmp_path / "page.md")]) == 0
     assert (tmp_path / "page.md").read_text(encoding="utf-8") == datasets_page()

@@ -52,6 +52,7 @@ def test_the_analyzer_reads_what_the_grid_asks_for(number: int, tmp_path: Path):
 
 
 @pytest.mark.parametrize("wanted", sorted(set(SPECS), key=SPECS.index), ids=lambda wanted: wanted.name)
+@pytest.mark.slow
 def test_the_analyzer_reads_what_was_asked_for(wanted: SliceSpec, tmp_path: Path):
     assert_it_is_read(wanted, tmp_path)
 

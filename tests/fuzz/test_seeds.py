@@ -12,6 +12,7 @@ KINDS = kinds()
 
 
 @pytest.mark.parametrize("path", sorted(SEEDS.glob("*.seed")), ids=lambda path: path.stem)
+@pytest.mark.slow
 def test_what_was_found_once(path):
     name, command, text = seed_of(path)
     kind = KINDS[name]
@@ -20,6 +21,7 @@ def test_what_was_found_once(path):
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.slow
 def test_the_samples_are_understood_and_a_mutant_does_no_harm(kind):
     outcome = outcome_of(kind, kind.commands[0], kind.samples[0])
     assert outcome.defect == ""
@@ -29,6 +31,7 @@ def test_the_samples_are_understood_and_a_mutant_does_no_harm(kind):
     assert outcome.defect == "", outcome.output
 
 
+@pytest.mark.slow
 def test_a_defect_is_found(monkeypatch):
     def fail(*_: object) -> object:
         raise ZeroDivisionError

@@ -73,6 +73,7 @@ def after(steps: int, runs: Runs) -> Networks:
     return next(itertools.islice(descent(runs, held_out_runs(runs, 0), 0), steps, None))[1].copied()
 
 
+@pytest.mark.slow
 def test_plain_numbers_are_those_of_torch():
     runs = small_runs()
     networks = after(50, runs)
@@ -120,6 +121,7 @@ def test_the_frozen_model_predicts_what_was_trained(
 
 
 @both_variants
+@pytest.mark.slow
 def test_slices_are_learnt_from_mixtures(learner: WaveletLearner, mixtures: tuple[Example, ...]):
     model = learner.fit(mixtures)
     for density in (3.0, 8.0, 30.0):
@@ -243,6 +245,7 @@ def test_training_leaves_the_settings_of_torch_alone(mixtures: tuple[Example, ..
         torch.set_num_threads(threads)
 
 
+@pytest.mark.slow
 def test_every_training_example_is_in_the_trained_domain(mixtures: tuple[Example, ...]):
     model: WaveletModel = WaveletLearner().fit(mixtures)
     assert all(model.predict(example.subject).in_trained_domain for example in mixtures)

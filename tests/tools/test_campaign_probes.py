@@ -67,6 +67,7 @@ def lines_of(folder: Path, where: str, ring: int, steps: int, launches: int) -> 
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not on the PATH")
+@pytest.mark.slow
 def test_launch_after_launch_the_chase_through_dram_finds_new_lines(tmp_path: Path):
     steps = next(one.amount for one in probes(132) if one.name == "latency_dram")
     launches = 2 * LARGEST_L2_BYTES // (steps * LINE_BYTES)
@@ -85,6 +86,7 @@ def test_the_chase_through_l1_hardly_ever_waits_for_a_first_load(tmp_path: Path)
 @pytest.mark.skipif(
     shutil.which("nvcc") is None or find_nvdisasm() is None, reason="nvcc or nvdisasm is not on the PATH"
 )
+@pytest.mark.slow
 def test_the_compiler_does_not_gather_the_atomics_of_a_warp(tmp_path: Path):
     cubin = tmp_path / "probes.cubin"
     command = ["nvcc", "-std=c++17", "-O3", "-arch=sm_90", "-cubin", "-o", str(cubin), str(SOURCE)]

@@ -62,6 +62,7 @@ def test_an_arrow_that_must_run_up_is_told_and_drawn_at_the_left(house):
     assert ordered({"a": 1, "b": 1, "c": 1}, {("c", "a"), ("a", "b")}) == ["c", "a", "b"]
 
 
+@pytest.mark.slow
 def test_the_analyzer_has_no_circle_and_no_arrow_up():
     found = read_house(PACKAGE)
     assert circles(found.imports) == []

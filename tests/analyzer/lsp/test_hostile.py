@@ -192,6 +192,7 @@ def test_a_stream_that_is_no_protocol_ends_the_server():
     assert errors == b""
 
 
+@pytest.mark.slow
 def test_it_ends_with_exit_and_with_its_input():
     assert serve(framed(b'{"jsonrpc": "2.0", "method": "exit"}')) == (1, b"", b"")
     assert serve(b"") == (1, b"", b"")
@@ -212,6 +213,7 @@ def test_a_client_that_reads_no_more():
         assert process.wait(PATIENCE_S) == 1
 
 
+@pytest.mark.slow
 def test_a_client_whose_pipe_outlives_it(tmp_path):
     with (
         subprocess.Popen((sys.executable, "-c", "input()"), stdin=subprocess.PIPE) as parent,
