@@ -260,14 +260,12 @@ def _evaluate(
         is_found = same and not boundaries.unsolved
         plan, threads = following, threads_of(following, block)
     work_of_all = steps * (FREE_LANES + lanes_of_all)
-    if is_small:
+    if is_small or (work_of_all <= WORK_OF_ALL and lanes_of_all <= LANES_OF_ALL[1]):
         return evaluated(threads_of(complete(grid), block), allowance), None
     if work_of_all <= WORK_OF_KINDS:
         kinds = _kinds_of_blocks(launch, profile, allowance, default, is_last=is_last)
         if kinds is not None:
             return evaluated(threads_of(kinds, block), allowance), None
-    if work_of_all <= WORK_OF_ALL and lanes_of_all <= LANES_OF_ALL[1]:
-        return evaluated(threads_of(complete(grid), block), allowance), None
     draw = drawn(grid, plan, block, WORK_OF_DRAWN // steps)
     threads = threads_of(draw.plan, block)
     state = _evaluate_blocks(launch, profile, allowance, default, threads, is_last=is_last, is_drawn=True)
