@@ -46,6 +46,14 @@ def test_streaming_moves_every_byte_once_at_every_level(tmp_path):
     assert moved.gathered == ()
 
 
+@pytest.mark.parametrize("launch", ["k=65536:256", "k=256,256:256"])
+def test_one_block_of_each_kind_reaches_what_the_launch_reaches(tmp_path, launch):
+    row = "int row = blockIdx.y * gridDim.x + blockIdx.x, i = row * 256 + threadIdx.x, t = row % 256;"
+    source = f"__global__ void k(float *o) {{ {row} o[i] = threadIdx.x > t ? -1.f : 2.f; }}"
+    moved = traffic_of(*counted(tmp_path, source, launch))
+    assert moved.dram_bytes == pytest.approx(4)
+
+
 @pytest.mark.parametrize(
     ("launch", "body", "bytes_"),
     [  # of the accesses to `t`, each sector once per block

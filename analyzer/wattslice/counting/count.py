@@ -283,9 +283,13 @@ def _kinds_of_blocks(
 ) -> Plan | None:
     """One block of each kind, near the middle of the grid: blocks of a kind run everything equally often.
 
-    All blocks are evaluated for that, without addresses. None where there are too many kinds.
+    All blocks are evaluated for that, without addresses. None where there are too many kinds. The corners of
+    the grid stand for themselves: between them lies what the launch reaches in memory.
     """
     grid, block = launch.grid, launch.block
+    ends = [(0,) if extent == 1 else (0, extent - 1) for extent in grid]
+    corners = {x + grid[0] * (y + grid[1] * z) for x in ends[0] for y in ends[1] for z in ends[2]}
+    kind_of: dict[int, bytes] = {}
     most, together = (lanes // padded_lanes(block) for lanes in (MOST_LANES, LANES_TOGETHER))
     number = math.prod(grid)
     found: dict[bytes, tuple[int, int]] = {}  # how far from the middle, and where
@@ -308,11 +312,16 @@ def _kinds_of_blocks(
             key = row.tobytes()
             found[key] = min(found.get(key, (number, at)), (abs(at - number // 2), at))
             weights[key] += many
-        if len(found) > most:
+        kind_of.update((at, rows[n].tobytes()) for n, at in enumerate(blocks.tolist()) if at in corners)
+        if len(found) + len(corners) > most:
             return None
-    places = np.array([at for _, at in found.values()])
-    order = np.argsort(places)
-    return _plan_of(grid, places[order], np.array(list(weights.values()), np.float64)[order])
+    stand_for = {at: weights[kind] for kind, (_, at) in found.items()}
+    for corner, kind in kind_of.items():
+        at = found[kind][1]
+        stand_for[at] -= 1
+        stand_for[corner] = stand_for.get(corner, 0) + 1
+    places = np.array(sorted(at for at, weight in stand_for.items() if weight), np.int64)
+    return _plan_of(grid, places, np.array([stand_for[at] for at in places.tolist()], np.float64))
 
 
 def _plan_of(grid: tuple[int, int, int], blocks: NDArray[np.int64], weights: NDArray[np.float64]) -> Plan:
