@@ -111,6 +111,10 @@ LOST = [
     ("behind a member", "int a = 3; Held h{&a}; by_value(h);"),
     ("behind a member of what is pointed at", "int a = 3; Held h{&a}; by_pointer(&h);"),
     ("a jump back", "int a = 1; again: a *= 2; if (rand()) goto again;"),
+    (
+        "a jump back in a loop, or not",
+        "int a = 28; for (int i = 0; i < 1; i++) { up: a++; if (a % 3 && rand()) goto up; }",
+    ),
     ("a jump into a block", "int a = 1; goto in; a = 3; { in: a += 4; }"),
     ("a jump into a block that is not run", "int a = 1; goto in; if (a == 3) { in: a = 4; } "),
     ("a jump back into a block", "int a = 1; { in: a += 4; } if (a < 10) goto in;"),
