@@ -42,6 +42,12 @@ struct More : Wide { int size() override { return Wide::size() + 1; } };
 struct Bare : Base { int size() override { return 31; } Bare *self() override { return this; } };
 struct Unread : Base { int size() override; };
 struct Unread2 : Unread { int by(int n) noexcept override { return 3 * n; } };
+struct Looked { virtual int at(); };
+struct Found : Looked { int at() override { return 8; } };
+Looked *look_elsewhere();
+struct None { virtual int only() = 0; };
+struct Only : None { int only() override { return 8; } };
+None *none();
 int size_of(Base &b) { return b.size(); }
 Base *made_elsewhere();
 union Bits { int i; float f; char c[4]; };
@@ -78,6 +84,7 @@ KNOWN = [
     ("of one without members there", "Base *b = new Bare; int a = b->size();", 31),
     ("of a base that it does not override", "Base *b = new Unread2; int a = b->by(2.0f) + b->by(4);", 72),
     ("that gives its own class", "Base *b = new Bare; int a = b->self()->size();", 31),
+    ("that only one class has", "int a = none()->only();", 8),
     ("of a base, by its name", "More m; Base &b = m; int a = b.size();", 78),
     ("bit-fields", "Narrow b; b.a = 9; b.b = 5; int a = b.a * 10 + b.b;", 15),
     ("the member of a union that was written", "Bits u; u.f = 4.0f; int a = (int)u.f;", 4),
@@ -108,12 +115,13 @@ LOST = [
     ("a class nobody knows", "Base *b = made_elsewhere(); int a = b->size();"),
     ("a virtual method that was not read", "Unread d; Base *b = &d; int a = b->size();"),
     ("of a class whose base has it", "Base *b = new Unread2; int a = b->size();"),
+    ("of a class nobody knows", "int a = look_elsewhere()->at();"),
     ("behind a member", "int a = 3; Held h{&a}; by_value(h);"),
     ("behind a member of what is pointed at", "int a = 3; Held h{&a}; by_pointer(&h);"),
     ("a jump back", "int a = 1; again: a *= 2; if (rand()) goto again;"),
     (
         "a jump back in a loop, or not",
-        "int a = 28; for (int i = 0; i < 1; i++) { up: a++; if (a % 3 && rand()) goto up; }",
+        "int a = 28; for (int i = 0; i < 1; i++) { up: a++; if (a % 3 && rand()) goto up; k<<<a, 64>>>(7); }",
     ),
     ("a jump into a block", "int a = 1; goto in; a = 3; { in: a += 4; }"),
     ("a jump into a block that is not run", "int a = 1; goto in; if (a == 3) { in: a = 4; } "),
