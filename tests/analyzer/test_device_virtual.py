@@ -14,6 +14,10 @@ struct Base {
 };
 struct Cube : Base { __device__ float g(float x) const override { return x * x * x; } };
 struct Plain : Cube { };
+struct Own { __device__ virtual Own *own(float *x) { *x = *x + *x; return this; } };
+struct Narrow : Own {
+  __device__ Narrow *own(float *x) noexcept override { *x = *x * *x * *x; return this; }
+};
 struct Pure { __device__ virtual float h(float x) const = 0; };
 struct Only : Pure { __device__ float h(float x) const override; };
 __device__ float Only::h(float x) const { return x * x * x; }
@@ -27,6 +31,7 @@ CASES = [
     ("Cube d; *o = d.Base::g(*o);", 0.0),
     ("Base d; *o = d.g(*o);", 0.0),
     ("*o = q->h(*o);", 2.0),  # there is no other
+    ("Narrow d; Own &b = d; b.own(o);", 2.0),
     ("Holder h; *o = h.cube.g(*o) + h.base.g(*o);", 3.0),
 ]
 

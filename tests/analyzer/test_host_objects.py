@@ -29,10 +29,25 @@ struct Setter {
 };
 int &pick(Setter &s) { return s.w; }
 void put(int &q) { q = 9; }
-struct Base { virtual int size() { return 5; } virtual ~Base() {} };
+struct Base {
+    virtual int size() { return 5; }
+    virtual int by(int n) { return n; }
+    virtual int by(float n) { return 60; }
+    virtual Base *self() { return new Base; }
+    virtual ~Base() {}
+};
 struct Wide : Base { int size() override { return 77; } };
 struct Sized : Base { int n; Sized(int m) : n(m) {} int size() override { return n; } };
 struct More : Wide { int size() override { return Wide::size() + 1; } };
+struct Bare : Base { int size() override { return 31; } Bare *self() override { return this; } };
+struct Unread : Base { int size() override; };
+struct Unread2 : Unread { int by(int n) noexcept override { return 3 * n; } };
+struct Looked { virtual int at(); };
+struct Found : Looked { int at() override { return 8; } };
+Looked *look_elsewhere();
+struct None { virtual int only() = 0; };
+struct Only : None { int only() override { return 8; } };
+None *none();
 int size_of(Base &b) { return b.size(); }
 Base *made_elsewhere();
 union Bits { int i; float f; char c[4]; };
@@ -66,6 +81,10 @@ KNOWN = [
     ("a virtual method", "Wide d; Base *b = &d; int a = b->size();", 77),
     ("of a reference", "Wide d; Sized e(4); int a = size_of(d) * 10 + size_of(e);", 774),
     ("of an object on the heap", "Base *b = new Sized(6); int a = b->size();", 6),
+    ("of one without members there", "Base *b = new Bare; int a = b->size();", 31),
+    ("of a base that it does not override", "Base *b = new Unread2; int a = b->by(2.0f) + b->by(4);", 72),
+    ("that gives its own class", "Base *b = new Bare; int a = b->self()->size();", 31),
+    ("that only one class has", "int a = none()->only();", 8),
     ("of a base, by its name", "More m; Base &b = m; int a = b.size();", 78),
     ("bit-fields", "Narrow b; b.a = 9; b.b = 5; int a = b.a * 10 + b.b;", 15),
     ("the member of a union that was written", "Bits u; u.f = 4.0f; int a = (int)u.f;", 4),
@@ -78,14 +97,32 @@ def test_what_is_written_is_known(tmp_path, body, grid):
     assert (launch.grid[0], launch.source) == (grid, LaunchSource.HOST_CODE)
 
 
+def test_what_was_not_read_of_a_class_runs_no_other_class(tmp_path):
+    text = (
+        "struct Way { virtual void run(int n) = 0; };"
+        "\nstruct Here : Way { void run(int n) { k<<<n, 32>>>(n); } };"
+        "\nstruct There : Way { void run(int n) override; };"
+        "\nint main() { Way *a = new Here; a->run(3); Way *b = new There; b->run(400); There c; c.run(500); }"
+    )
+    (launch,) = launches(tmp_path, f"{HEAD}{text}")
+    assert (launch.grid[0], launch.source, launch.times) == (3, LaunchSource.HOST_CODE, 1)
+
+
 LOST = [
     ("another member of a union", "Bits u; u.i = 7; u.f = 1.0f; int a = u.i;"),
     ("a part of one", "Bits u; u.i = 258; u.c[1] = 0; int a = u.i;"),
     ("an element nobody knows", "int v[3] = {1, 2, 3}; v[rand()] = 9; int a = v[1];"),
     ("a class nobody knows", "Base *b = made_elsewhere(); int a = b->size();"),
+    ("a virtual method that was not read", "Unread d; Base *b = &d; int a = b->size();"),
+    ("of a class whose base has it", "Base *b = new Unread2; int a = b->size();"),
+    ("of a class nobody knows", "int a = look_elsewhere()->at();"),
     ("behind a member", "int a = 3; Held h{&a}; by_value(h);"),
     ("behind a member of what is pointed at", "int a = 3; Held h{&a}; by_pointer(&h);"),
     ("a jump back", "int a = 1; again: a *= 2; if (rand()) goto again;"),
+    (
+        "a jump back in a loop, or not",
+        "int a = 28; for (int i = 0; i < 1; i++) { up: a++; if (a % 3 && rand()) goto up; k<<<a, 64>>>(7); }",
+    ),
     ("a jump into a block", "int a = 1; goto in; a = 3; { in: a += 4; }"),
     ("a jump into a block that is not run", "int a = 1; goto in; if (a == 3) { in: a = 4; } "),
     ("a jump back into a block", "int a = 1; { in: a += 4; } if (a < 10) goto in;"),

@@ -255,3 +255,27 @@ def test_literals_that_a_function_is_given_in_a_loop_do_not_change():
         found = host.launches({})
     assert {one.grid.cells[0] for one in found if isinstance(one.grid, Record)} == {512}
     assert len(visits) < 100
+
+
+BY_OTHER_NAMES = [
+    "std::pair<int &, int> p(c, 3); p.first = 4;",
+    "std::tuple<int &, int> t(c, 3); std::get<0>(t) = 4;",
+    "std::get<0>(std::tie(c, d)) = 4;",
+    "for (int *one : {&c, &d}) *one = 4;",
+]
+
+
+@pytest.mark.parametrize("write", BY_OTHER_NAMES)
+@pytest.mark.parametrize("rest", ["", "if (i % 7 == 0) continue; d += 2;"])
+def test_what_is_written_by_another_name_is_not_steady(tmp_path, write, rest):
+    body = f"int c = 0, d = 1; for (int i = 0; i < 150; i++) {{ c++; if (c % 90 == 0) {{ {write} }} {rest} }}"
+    found = launches(tmp_path, f"#include <tuple>\n{text_of(body + 'k<<<c, 32>>>(x, 1);')}")
+    launch = next(one for one in found if one.kernel.name == "k")
+    assert launch.source is LaunchSource.ASSUMED or launch.grid[0] == 64
+
+
+def test_a_counter_that_is_written_by_another_name_does_not_tell_the_iterations(tmp_path):
+    body = "int c = 0; for (int i = 0; i < 150; i++) { c++; if (i == 90) { std::tuple<int &, int> t(i, 3); std::get<0>(t) += 4; } }"
+    found = launches(tmp_path, f"#include <tuple>\n{text_of(body + 'k<<<c, 32>>>(x, 1);')}")
+    launch = next(one for one in found if one.kernel.name == "k")
+    assert launch.source is LaunchSource.ASSUMED or launch.grid[0] == 146

@@ -210,6 +210,7 @@ class ControlFlow(Evaluator):
         changes = self.memory.changes_since(level.mark)
         if flow is not Flow.NEXT and (flow is not level.left_by or (flow is Flow.BREAK and self._levels > 1)):
             self.memory.roll_back(level.mark)
+            self._levels -= flow is level.left_by  # which is no longer around
             self._may_have_left(flow, level.left[0][1], self._gone(flow, changes))
             changes, flow = level.left.pop()[0], level.left_by
             self.memory.apply(changes)

@@ -7,7 +7,7 @@ they change is unknown behind them unless every iteration changes it by the same
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +22,7 @@ from wattslice.launches.memory import (
     Cell,
     Delta,
     Memory,
+    Storage,
     Unknown,
     Value,
     binary,
@@ -258,10 +259,12 @@ class HostLoops(ControlFlow):
         reason: str,
         times: int | Unknown,
         why: Unknown | None = None,
+        steps: Mapping[Storage, int] | None = None,
     ) -> tuple[Flow, Delta, list[LaunchInstance]]:
         """What any iteration may do: of all that the loop changes nothing is known there.
 
-        `changed`: by iterations that were visited. How it ends, what it changes, undone, and its launches.
+        `changed`: by iterations that were visited. `steps`: what none may write more often, also by another
+        name: it does not count the loop, then. How it ends, what it changes, undone, and its launches.
         """
         begin, jumps, returned = len(self.instances), self._jumps(), list(self._returned)
         seen, is_any, self._is_any = set(self._seen), self._is_any, True
@@ -274,7 +277,10 @@ class HostLoops(ControlFlow):
             while True:  # what it is seen to change is lost before it, too
                 mark = self.memory.mark()
                 self._lose(lost, reason)
+                most = {storage: storage.writes + number for storage, number in (steps or {}).items()}
                 flow, changes = self._visit(stmt, times, why or Unknown(reason))
+                if any(storage.writes > number for storage, number in most.items()):
+                    raise _MiscountedError
                 self.memory.roll_back(mark)
                 rest = self.instances[begin:]
                 del self.instances[begin:]
@@ -412,6 +418,7 @@ class HostLoops(ControlFlow):
         if flow is not Flow.NEXT:
             return self._stopped(flow)
         steady = {self.memory.storage(variable): variable.type for variable in writes.steady}
+        steps = {self.memory.storage(variable): number for variable, number in writes.steady.items()}
         after_first = {(storage, 0): self.memory.current((storage, 0)) for storage in steady}
         after_first |= self.memory.changes_since(mark)
         visited.append((len(self.instances), 1))
@@ -420,7 +427,7 @@ class HostLoops(ControlFlow):
         is_long = first is None
         reason = f"changes in a {'long loop' if is_long else 'loop for which too few steps are left'}"
         any_times = times if isinstance(times, Unknown) else 1
-        _, others, rest = self._any_iteration(stmt, after_second, reason, any_times)
+        _, others, rest = self._any_iteration(stmt, after_second, reason, any_times, steps=steps)
         grown = {length_cell(self.memory.address(variable)) for variable in writes.grown}
         changed = [
             cell

@@ -398,8 +398,10 @@ class Interpreter(HostLoops):
                 self.memory.forget_behind(pointer, Unknown("what kernels of a graph may have written"))
         if node.name in host_api.CAPTURES:
             self._is_captured = host_api.CAPTURES[node.name]
-        function = self._graph.callee(node) if not node.is_virtual else self._overrider(node, arguments)
-        is_told = not node.is_virtual
+        function, is_told = self._graph.callee(node), True
+        if node.is_virtual:
+            run = self._overrider(node, arguments)
+            function, is_told = self._graph.named(run), bool(run)
         if node.function is not None:
             name = self.evaluate(node.function)
             if isinstance(name, Closure):
@@ -585,16 +587,21 @@ class Interpreter(HostLoops):
         is_known = bool(numbers) and all(isinstance(value, int) for value in numbers)
         return is_known and not self._speculating and len(self._active) < MAX_RECURSION_DEPTH
 
-    def _overrider(self, node: ir.Call, arguments: tuple[Value, ...]) -> ir.Function | None:
-        """The function that a virtual call runs: by the class of the object, or the only one there is."""
-        every = self._graph.callees(node)
+    def _overrider(self, node: ir.Call, arguments: tuple[Value, ...]) -> str:
+        """The function that a virtual call runs, which need not be read: by the class of the object, or the
+        only one there is; empty where nobody knows.
+        """
+        every, declared = self._graph.callees(node), dict(node.overriders)
         this = arguments[0] if arguments else None
         name = ""
         if isinstance(this, Pointer) and not this.offset:  # while a base is made or destroyed, it is no more
             made = (class_ for storage, class_ in reversed(self._being_made) if storage is this.storage)
             name = next(made, this.storage.class_name)
-        own = [function for function in every if _class_of(function) == name]
-        return own[0] if own else next(iter(every)) if len(every) == 1 else None
+        if name in declared:
+            return declared[name]
+        own = [function.mangled_name for function in every if _class_of(function) == name]
+        perhaps = {*declared.values(), *(function.mangled_name for function in every)}
+        return own[0] if own else next(iter(perhaps)) if len(perhaps) == 1 else ""
 
     def text(self, node: ir.Text) -> Value:
         """The text, or the closure of the lambda that it names: it keeps the values that it captures."""

@@ -6,7 +6,7 @@ them. Of any other that the loop may write nothing is known once iterations are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -16,12 +16,13 @@ from wattslice.launches.host_api import base_of
 
 
 class LoopWrites(Struct, frozen=True):
-    """What a loop writes: `steady` by the same amount in each iteration, `grown`: vectors by an element.
+    """What a loop writes: `steady` by the same amount in each iteration, with how often it is written there,
+    `grown`: vectors by an element.
 
     `names`: the variables that it may write. `may_end_early`: a jump out of it depends on what it writes.
     """
 
-    steady: frozenset[ir.Variable]
+    steady: Mapping[ir.Variable, int]
     names: frozenset[ir.Variable]
     may_end_early: bool
     grown: frozenset[ir.Variable]
@@ -43,9 +44,9 @@ def writes_of(loop: ir.Loop, callees: Iterable[ir.Function]) -> LoopWrites:
         variable = _stepped(expr, written)
         if variable is not None:
             steps[variable] = steps.get(variable, 0) + 1
-    steady = {v for v, n in steps.items() if written[v] == n}
+    steady = {v: n for v, n in steps.items() if written[v] == n}
     return LoopWrites(
-        frozenset(steady),
+        steady,
         frozenset(written),
         _may_end_early(loop.body, set(written)),
         frozenset() if not _names_vectors(expressions) else _grown(loop, expressions),

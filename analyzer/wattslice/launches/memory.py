@@ -89,6 +89,7 @@ class Storage(Struct, eq=False):
     is_static: bool = False
     has_vectors: bool = False
     widths: dict[int, int] = field(default_factory=dict[int, int])  # most bytes written, by offset
+    writes: int = 0  # of all ways, those that were undone as well
     scalar_bytes: int = 0  # of a variable of arithmetic type, or of each number in an array
 
     @property
@@ -837,6 +838,10 @@ class Memory:
     def _set(self, storage: Storage, key: int, value: Value | None) -> None:
         if storage.part_of is not None:
             storage, key = storage.part_of.storage, moved(key, storage.part_of.offset)
+        storage.writes += 1
+        self._put(storage, key, value)
+
+    def _put(self, storage: Storage, key: int, value: Value | None) -> None:
         storage.has_vectors = storage.has_vectors or key >= _PAGE
         old = storage.cells.get(key)
         if old is None and len(storage.cells) >= MAX_CELLS:
@@ -877,7 +882,7 @@ class Memory:
     def apply(self, delta: Delta) -> None:
         """Write a set of cells."""
         for (storage, key), value in delta.items():
-            self._set(storage, key, None if value is _MISSING else value)
+            self._put(storage, key, None if value is _MISSING else value)
 
     def current(self, cell: Cell) -> Value:
         """Present value of a cell."""
@@ -911,7 +916,7 @@ class Memory:
                     made[pair] = _undecided(cell, one, two, chosen, condition)
                 chosen = made[pair]
             if chosen is not self.current(cell):  # a default that stays is no change
-                self._set(*cell, chosen)
+                self._put(*cell, chosen)
 
 
 def _undecided(cell: Cell, one: Value, two: Value, likely: Value, condition: Unknown) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
 from wattslice import ir
@@ -550,6 +552,7 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         result,
         span,
         is_virtual=_is_virtual(node, callee),
+        overriders=tuple(_overriders(body, callee)) if _is_virtual(node, callee) else (),
         looked_at=_looked_at(body, callee, len(values) - len(arguments)),
         is_of_program=callee.mangled_name.startswith("_Z") and not info.is_builtin and not info.is_made_up,
     )
@@ -622,6 +625,15 @@ def _overrider(body: Body, callee: Node, this: Location | None) -> Node | None:
     return next(iter(every)) if len(every) == 1 and "<" not in base else None
 
 
+def _overriders(body: Body, callee: Node) -> Iterator[tuple[str, str]]:
+    """The user's classes that an object of a virtual call may have, with the functions that it then runs."""
+    base = "" if callee.semantic_parent is None else callee.semantic_parent.type.canonical.spelling
+    for name in body.unit.derived.get(base, ()):
+        found = _in_class(body.unit.classes[name], callee)
+        if found is not None and not found.is_pure:
+            yield name, found.mangled_name
+
+
 def _in_class(class_: Node, callee: Node) -> Node | None:
     """The function of an object of a class that overrides `callee`: its own, or that of a base."""
     if (own := next((method for method in class_.children if _is_same(method, callee)), None)) is not None:
@@ -632,9 +644,15 @@ def _in_class(class_: Node, callee: Node) -> Node | None:
 
 
 def _is_same(method: Node, callee: Node) -> bool:
-    """Whether a function overrides another, or is it: by name and types."""
+    """Whether a function overrides another, or is it: by name and parameters."""
     is_named = method.kind == C.CXX_METHOD and method.spelling == callee.spelling
-    return is_named and method.is_virtual and method.type.spelling == callee.type.spelling
+    return is_named and method.is_virtual and _signature(method) == _signature(callee)
+
+
+def _signature(method: Node) -> str:
+    """What an overrider has as well: it may give another class, and may throw less."""
+    type_ = method.type.canonical
+    return type_.spelling.removeprefix(type_.result.spelling).partition(" noexcept")[0].strip()
 
 
 _RETHROWS = ("rethrow_exception", "rethrow_if_nested", "rethrow_nested", "throw_with_nested")

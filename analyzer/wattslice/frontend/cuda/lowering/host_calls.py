@@ -368,19 +368,22 @@ def object_argument(
 
 def allocated(body: Body, node: Node, type_: Type, span: Span) -> Expr:
     """`new T(…)`: the address of an object that the constructor has run on; else that of fresh memory."""
-    for child in node.children:
-        if child.kind == C.CALL_EXPR and type_.element is not None and type_.element.record_bytes:
-            initialises(body, child)
-            value = body.expr(child)
-            if isinstance(value, Read) and not value.place.path:
-                return ir.AddressOf(value.place.variable, type_, span)
-        elif child.kind == C.INIT_LIST_EXPR and type_.element is not None and type_.element.fields:
-            held = body.temporary("new", type_.element, span)
-            initialises(body, child)
-            body.before.append(ir.Declare(held, body.expr(child), body.region(), span))
-            return ir.AddressOf(held, type_, span)
     given = [child for child in node.children if child.kind >= 100]
     element = type_.element or ir.UNKNOWN_TYPE
+    for child in given:
+        is_made = child.kind == C.CALL_EXPR and element.record_bytes
+        is_list = child.kind == C.INIT_LIST_EXPR and element.fields
+        if not is_made and not is_list:
+            continue
+        initialises(body, child)
+        value = body.expr(child)
+        if isinstance(value, Read) and is_made and not value.place.path:
+            return ir.AddressOf(value.place.variable, type_, span)
+        if is_list or (isinstance(value, ir.Construct) and len(given) == 1):  # not of `new T[n]`
+            held = body.temporary("new", element, span)
+            first = value if is_list or ir.children(value) else None
+            body.before.append(ir.Declare(held, first, body.region(), span))
+            return ir.AddressOf(held, type_, span)
     if len(given) == 2 and given[1].kind == C.CALL_EXPR and element.record_bytes:  # `new T[n]`
         length, made = given[0].evaluate(), node.type.canonical.pointee
         if isinstance(length, int) and 0 < length <= MOST_ELEMENTS:
