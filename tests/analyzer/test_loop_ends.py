@@ -93,6 +93,8 @@ def test_floating_point_bounds(loop: str, truth: int):
     [
         "for (i = 0; i < 4096 && i < *pn; i++) s += x[i];",
         "for (i = 0; i < *pn; i++) { if (i >= 4096) break; s += x[i]; }",
+        "for (i = 0; i < 4096 && s < 3.f; i++) s += x[i];",  # known as the loop is entered
+        "int go = 1; for (i = 0; i < 4096 && go; i++) { s += x[i]; go = s < 3.f; }",
     ],
 )
 def test_data_with_a_bound_are_not_known(loop: str):

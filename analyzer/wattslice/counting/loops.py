@@ -450,7 +450,7 @@ class Loops(ExpressionEvaluator):
         """True when the whole condition is known as the loop is entered, and stays so behind its body."""
         if loop.condition is None:
             return False
-        if loop.kind is ir.LoopKind.DO and loads_behind(self.state.launch.kernel, loop.condition):
+        if loads_behind(self.state.launch.kernel, loop.condition):
             return False
         (value,) = self.peek(loop.condition, mask=mask)
         return not isinstance(truth(value), Chance)
