@@ -102,6 +102,58 @@ def test_a_break_in_steps_is_one_branch_with_the_test():
     assert many.total == pytest.approx(few.total, rel=0.02)
 
 
+BROKEN = "int i = threadIdx.x + 4000; float s = 0; {loop} {tail}"
+STORE = "a[i] = s;"
+
+
+@pytest.mark.parametrize(
+    ("loop", "tail", "instructions"),
+    [  # of an iteration: nvcc 13 joins ends that are alike, and then unrolls by 16
+        ("for (int j = 0; j < n; j++) { if (j > i) { a[i] = s; return; } s += b[j]; }", STORE, 38 / 16),
+        ("for (int j = 0; j < n; j++) { if (j <= i) s += b[j]; else { a[i] = s; return; } }", STORE, 38 / 16),
+        ("for (int j = 0;; j++) { if (j > i) { a[i] = s; return; } s += b[j]; }", "", 38 / 16),
+        ("int j = 0; while (true) { if (j > i) { a[i] = s; return; } s += b[j]; j++; }", "", 38 / 16),
+        ("for (int j = 0; j < n; j++) { if (j > i) { a[i] = s; return; } s += b[j]; }", "a[i] = s + 1;", 10),
+        ("for (int j = 0; j < n; j++) { if (j > i) { s *= 2; c[i] = n; break; } s += b[j]; }", STORE, 10),
+        ("for (int j = 0; j < n; j++) { if (j > i) { a[j] = s; return; } s += b[j]; }", STORE, 10),
+        ("for (int j = 0; j < n; j++) { if (j > i) { a[n] = s; return; } s += b[j]; }", STORE, 10),
+    ],
+)
+def test_a_return_that_does_what_follows_the_loop_is_an_end_of_it(loop: str, tail: str, instructions: float):
+    mix = mix_of(BROKEN.format(loop=loop, tail=tail), "<<<1, 32>>>(0, 0, 0, 8192, 1.0f)")
+    assert mix.total / 4016 == pytest.approx(instructions, rel=0.03)
+
+
+def test_what_stands_in_front_of_a_return_is_done_as_often_as_before():
+    loop = "for (int j = 0; j < n; j++) { if (j > i) { a[i] = s; return; } s += b[j]; }"
+    mix = mix_of(BROKEN.format(loop=loop, tail=STORE), "<<<1, 32>>>(0, 0, 0, 4016, 1.0f)")
+    assert mix.number(K.STG) == 1
+    made = sorted(one.per_thread for one in mix.requests if one.is_store)
+    assert made == [15 / 32, 17 / 32]
+
+
+@pytest.mark.parametrize(
+    ("loop", "branches"),
+    [  # EXIT, one of each copy, and tests of rounds
+        ("for (int j = 0; j < 64; j++) { float v = b[j * 64]; if (v < 0) break; s += v; }", 1 + 64),
+        ("for (int j = 64; j > 0; j -= 2) { float v = b[j * 64]; if (v < 0) break; s += v; }", 1 + 32),
+        ("int j = 0; do { float v = b[j]; if (v < 0) break; s += v; } while (++j < 32);", 1 + 32),
+        (
+            "for (int j = 0; j < 64; j++) { float v = b[j * 64]; if (v < 0) { a[i] = s; return; } s += v; }",
+            1 + 64,
+        ),
+        # too many copies: a number of them that divides the iterations
+        ("for (int j = 0; j < 512; j++) { float v = b[j]; if (v < 0) break; s += v; }", 2 + 512 + 512 / 16),
+        ("for (int j = 0; j < 516; j++) { float v = b[j]; if (v < 0) break; s += v; }", 2 + 516 + 516 / 4),
+        ("for (int j = 0; j < 513; j++) { float v = b[j]; if (v < 0) break; s += v; }", 2 + 513 + 513),
+        ("for (int j = 0; j < n; j++) { float v = b[j]; if (v < 0) break; s += v; }", 2 + 64 + 64),
+    ],
+)
+def test_a_loop_that_data_may_leave_is_unrolled_by_its_constant_bound(loop: str, branches: float):
+    mix = mix_of(BROKEN.format(loop=loop, tail=STORE), "<<<1, 32>>>(0, 0, 0, 64, 1.0f)")
+    assert mix.number(K.BRANCH) == pytest.approx(branches)
+
+
 @pytest.mark.parametrize("test", ["j < n && j < i", "j < n && b[j] > x"])
 def test_each_copy_tests_what_is_no_limit(test: str):
     loop = f"\n#pragma unroll 4\nfor (int j = 0; {test}; j += 2) s += b[j + 7];"

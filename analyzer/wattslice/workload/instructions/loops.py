@@ -56,7 +56,7 @@ from wattslice.ir import (
     nested_statements,
     walk_expressions,
 )
-from wattslice.ir.loops import Bound, Induction, LoopShape, last_updates, shape_of
+from wattslice.ir.loops import Bound, Induction, LoopShape, constant_trips, last_updates, shape_of
 from wattslice.ir.operation_counts import own_operations
 from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
@@ -212,10 +212,12 @@ class Loops(Expressions):
     def level(self, stmt: Loop, steps: _Steps, stride: Value | None) -> LoopLevel:
         """How the compiler unrolls a loop; `stride`: what it adds where only the run tells (`_stride`)."""
         body = self.facts.blocks[stmt.body]
-        trips = self.trips.get(stmt.region)
         constant = self.has_constant_trips(stmt, steps)
         counters = _counters(stmt, self.facts.loops[stmt])
-        simple = not body.may_leave
+        # a loop that something in it may end is unrolled for the bound in its head alone
+        most = self.most_trips(stmt) if constant and body.may_leave else None
+        trips = self.trips.get(stmt.region) if most is None else most
+        simple = most is not None or not body.may_leave
         own = frozenset(steps)
         copies = self.copies_of(body, own, own)
         is_innermost = copies is not None and not copies.follows_counter
@@ -253,6 +255,8 @@ class Loops(Expressions):
                 unroll = FURTHER_UNROLL
         if trips is not None and not full:
             unroll = max(1.0, min(unroll, trips))
+        while most is not None and not full and most % unroll:
+            unroll = max(1.0, unroll // 2)
         rounds = None
         if stride is not None and unroll > 1.0:
             (counter,) = counters
@@ -368,6 +372,22 @@ class Loops(Expressions):
                 case _:
                     pass
         return True
+
+    def most_trips(self, stmt: Loop) -> float | None:
+        """How often a loop runs by constant bounds alone; None where they are not numbers."""
+        found: list[int | None] = []
+        for bound in _shape(stmt, self.facts.loops[stmt]).bounds:
+            start = self.environment.get(bound.induction.variable, _NOTHING).number
+            step, limit = bound.induction.distance, bound.limit
+            limit = limit.value if isinstance(limit, Constant) else limit
+            if not isinstance(start, int) or not isinstance(limit, int) or step is None:
+                return None
+            is_do = stmt.kind is LoopKind.DO
+            start += bound.shift + is_do * step
+            trips = constant_trips(start, step, bound.comparison, limit)
+            found.append(None if trips is None else trips + is_do)
+        known = [float(trips) for trips in found if trips]
+        return min(known, default=None)
 
     def is_fixed_way(self, bound: Bound) -> bool:
         """Whether a counter has a constant way to go: `p != p0 + 64` from `p0` on."""
@@ -668,7 +688,8 @@ class Trait(Enum):
 
     `ASSEMBLY`: inline assembly, also in the headers of CUDA: the compiler does not know whether control comes
     back. `MEETS_OTHERS`: an atomic, a fence, or an exchange between lanes. `UNSIGNED_INDEX`: one that is
-    computed in unsigned 32 bits. `LONG_ARM`: an `if` whose first arm is too long to be predicated.
+    computed in unsigned 32 bits. `LONG_ARM`: an `if` whose first arm is too long to be predicated, and no
+    short way out.
     """
 
     BARRIER = auto()
@@ -743,7 +764,8 @@ class CodeFacts(Struct, eq=False):
         self.has |= inner.has - {Trait.BREAK} if inner.is_loop or inner.is_switch else inner.has
         if inner.is_loop and Trait.BREAK in inner.has:
             self.has.add(Trait.EXIT)
-        if inner.is_first_arm and not inner.is_short:
+        is_way_out = Trait.BREAK in inner.has and inner.size <= PREDICATED_SIZE
+        if inner.is_first_arm and not inner.is_short and not is_way_out:
             self.has.add(Trait.LONG_ARM)
         self.elements += inner.elements
         self.written |= inner.written

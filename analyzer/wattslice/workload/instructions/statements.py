@@ -249,9 +249,9 @@ class Lowering(Loops):
         """Lower an `if`, predicated when it is short."""
         condition = yield self.expression(stmt.condition, stmt.region)
         is_predicated, guard = False, self.scope()
-        is_decided = condition.shape is Shape.CONSTANT and condition.number is None
+        is_decided = condition.shape is Shape.CONSTANT
         if is_decided:
-            cost = ()  # in each copy of an unrolled loop
+            cost = ()  # at once, or in each copy of an unrolled loop
         elif stmt.otherwise is None and (_is_single_jump(stmt.then) or stmt is self.last):
             cost = ()  # a predicated EXIT: every thread executes one EXIT, here or at the end
             if not isinstance(stmt.then.statements[-1] if stmt.then.statements else None, Return) and (
@@ -265,7 +265,8 @@ class Lowering(Loops):
         elif all(self.facts.blocks[arm].is_short for arm in (stmt.then, stmt.otherwise) if arm is not None):
             cost, is_predicated = (), True
         else:
-            synchronises = 0.0 if condition.is_uniform else 2.0
+            leaves = stmt.otherwise is None and isinstance(stmt.then.statements[-1], Return | Break)
+            synchronises = 0.0 if condition.is_uniform or leaves else 2.0  # who leaves does not come back
             cost = ((InstructionKind.BRANCH, 1.0 + synchronises),)
             if stmt.otherwise is not None:
                 self.decide(guard, stmt.then.region, ((InstructionKind.BRANCH, 1.0),), ())
