@@ -154,6 +154,49 @@ def test_a_loop_that_data_may_leave_is_unrolled_by_its_constant_bound(loop: str,
     assert mix.number(K.BRANCH) == pytest.approx(branches)
 
 
+ARMS = "case 0: s += b[j]; {0} break; case 1: s *= b[j]; {1} break; default: s -= b[j]; {2}"
+STATES = "switch (q) { " + ARMS.format("q = 1;", "q = 2;", "q = 0;") + " }"
+BY_TURNS = "switch (q) { " + ARMS.format("", "", "") + " }"
+CHAIN = "if (q == 0) { s += b[j]; q = 1; } else if (q == 1) { s *= b[j]; q = 2; } else { s -= b[j]; q = 0; }"
+
+
+@pytest.mark.parametrize("trips", ["48", "n"])
+@pytest.mark.parametrize(
+    ("body", "is_known"),
+    [  # one arm of each iteration, and nothing that decides: nvcc 13
+        (STATES, True),
+        (CHAIN, True),
+        (BY_TURNS + " q = (q + 1) % 3;", True),
+        ("if (q) s += b[j]; else s *= b[j]; q ^= 1;", True),
+        ("if (q) s += b[j]; else s *= b[j]; q = !q;", True),
+        ("if (q) s += b[j]; else s *= b[j]; q = 1 - q;", True),
+        # data decide
+        (STATES.replace("q = 1;", "if (s > x) q = 1;"), False),
+        (STATES.replace("q = 1;", "if (s > x) break; q = 1;"), False),
+        (BY_TURNS + " q = (int)b[j] % 3;", False),
+        ("if (q) s += b[j]; else s *= b[j]; if (s > x && q++) s += 1;", False),
+        ("if (q) s += b[j]; else s *= b[j]; for (int r = 0; r < n; r++) q ^= 1;", False),
+    ],
+)
+def test_states_that_constants_give_are_known_in_each_copy(body: str, is_known: bool, trips: str):
+    loop = f"int q = 0; for (int j = 0; j < {trips}; j++) {{ {body} }}"
+    mix = mix_of(BROKEN.format(loop=loop, tail=STORE), "<<<1, 32>>>(0, 0, 0, 48, 1.0f)")
+    plain = f"for (int j = 0; j < {trips}; j++) s += b[j];"
+    least = mix_of(BROKEN.format(loop=plain, tail=STORE), "<<<1, 32>>>(0, 0, 0, 48, 1.0f)")
+    assert (mix.total == pytest.approx(least.total, rel=0.05)) is is_known
+    assert is_known or mix.total > 1.3 * least.total
+
+
+def test_what_counts_on_is_known_in_the_copies_of_constant_bounds_alone():
+    loop = "int q = 0; for (int j = 0; j < {n}; j++) {{ s += b[j]; if (++q == 5) {{ q = 0; c[j] = n; }} }}"
+    known, unknown = (
+        mix_of(BROKEN.format(loop=loop.format(n=n), tail=STORE), "<<<1, 32>>>(0, 0, 0, 60, 1.0f)")
+        for n in ("60", "n")
+    )
+    assert known.number(K.ISETP) == 0
+    assert unknown.number(K.ISETP) > 60
+
+
 @pytest.mark.parametrize("test", ["j < n && j < i", "j < n && b[j] > x"])
 def test_each_copy_tests_what_is_no_limit(test: str):
     loop = f"\n#pragma unroll 4\nfor (int j = 0; {test}; j += 2) s += b[j + 7];"

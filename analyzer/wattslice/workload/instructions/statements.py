@@ -31,6 +31,7 @@ from wattslice.ir import (
     Switch,
     TypeKind,
     Variable,
+    walk_statements,
 )
 from wattslice.ir.objects import objects, part_of
 from wattslice.workload.instructions.chains import NO_CHAIN, Chain, Chains
@@ -38,7 +39,7 @@ from wattslice.workload.instructions.charging import Charge, Pass, Request, char
 from wattslice.workload.instructions.constants import with_constants
 from wattslice.workload.instructions.expressions import At, Step, Steps, drive
 from wattslice.workload.instructions.kinds import InstructionCount, InstructionKind, Isa
-from wattslice.workload.instructions.loops import Loops, TripCounts, loop_trips
+from wattslice.workload.instructions.loops import Loops, TripCounts, loop_trips, may_skip
 from wattslice.workload.instructions.memory import Predicated
 from wattslice.workload.instructions.operators import is_minimum, is_there, is_updated
 from wattslice.workload.instructions.value_graph import (
@@ -305,9 +306,13 @@ class Lowering(Loops):
         if cost:
             self.cut()
         blocks = tuple(case.body for case in stmt.cases)
-        yield self.arms(blocks, stmt.region, guard, cuts=bool(cost), is_decided=is_decided)
+        yield self.arms(
+            blocks, stmt.region, guard, cuts=bool(cost), is_decided=is_decided, condition=selector
+        )
         self.breakable.pop()
-        self.leavers_met(guard, stmt.region, guard)
+        ifs = (inner for block in blocks for inner in walk_statements(block) if isinstance(inner, If))
+        decides = is_decided and not any(may_skip(inner, is_in_switch=True) for inner in ifs)
+        self.leavers_met(guard, stmt.region, guard, selector if decides else None)
         return None
 
     def arms(
@@ -343,7 +348,7 @@ class Lowering(Loops):
         self.guard = outer
         if len(blocks) == 2 and condition is not None:
             self.hoist_alike(begun[0], begun[1], region)
-        self.merge(ends, region, guard, chosen)
+        self.merge(ends, region, guard, chosen, condition if is_decided else None)
         if predicated is not None and condition is not None:
             self.select_registers(chosen, condition, predicated.began, len(blocks))
         return None
