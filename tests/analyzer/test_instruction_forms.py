@@ -253,6 +253,20 @@ def test_what_a_predicated_arm_only_moves_is_selected(body: str, chosen: tuple[f
     assert choices(body) == chosen
 
 
+@pytest.mark.parametrize(
+    ("body", "kind", "number"),
+    [  # v - (u > x ? n : 0), whatever the condition
+        ("if (u > x) v -= n;", K.IADD, 1),
+        ("if (threadIdx.x > 30) v -= n;", K.IADD, 1),
+        ("if (threadIdx.x > 99) v ^= n;", K.LOP, 1),
+        ("if (threadIdx.x > 15) u += x;", K.FADD, 0.5),  # predicated
+    ],
+)
+def test_an_arm_that_adds_an_integer_adds_it_in_every_lane(body: str, kind: K, number: float):
+    kernel = "int t = threadIdx.x; float u = b[t]; int v = c[t]; {} a[t] = u; c[t] = v;"
+    assert mix_of(kernel.format(body)).number(kind) - mix_of(kernel.format("")).number(kind) == number
+
+
 def test_a_minimum_is_one_instruction_whatever_form_it_has():
     forms = ("if (v > n) v = n;", "v = v > n ? n : v;", "if (n < v) { v = n; }")
     assert {choices(form) for form in forms} == {(0, 1)}

@@ -350,7 +350,7 @@ class Lowering(Loops):
             self.hoist_alike(begun[0], begun[1], region)
         self.merge(ends, region, guard, chosen, condition if is_decided else None)
         if predicated is not None and condition is not None:
-            self.select_registers(chosen, condition, predicated.began, len(blocks))
+            self.select_registers(chosen, condition, predicated, len(blocks))
         return None
 
     def made_first(self, roots: int, cuts: int, began: int) -> list[tuple[object, Value]]:
@@ -377,11 +377,12 @@ class Lowering(Loops):
                 waiting.clear()
 
     def select_registers(
-        self, chosen: dict[EnvironmentKey, Chosen], condition: Value, began: int, arms: int
+        self, chosen: dict[EnvironmentKey, Chosen], condition: Value, predicated: Predicated, arms: int
     ) -> None:
-        """What predicated arms, begun at `began`, assign without computing it takes a SEL or FSEL.
+        """What predicated arms assign without computing it takes a SEL or FSEL.
 
-        So does the operand of `v += w`; what an arm computes is computed into the register. A comparison of
+        So does the operand of `v += w`, which each lane then adds, if only 0; what else an arm computes is
+        computed into the register. A comparison of
         integers that chooses between the two is one of them along (IMNMX). Where the other of two arms keeps
         what was there, it is a predicated MOV.
         """
@@ -395,8 +396,11 @@ class Lowering(Loops):
             type_ = variable.type if found is None else found[1]
             if variable.space is MemorySpace.LOCAL or type_.kind is TypeKind.BOOL:
                 continue
-            others = [one for one in known if one is not before]
-            if any(is_there(other, began) or is_updated(before, other, began) for other in others):
+            others, began = [one for one in known if one is not before], predicated.began
+            updated = [other for other in others if is_updated(before, other, began)]
+            for other in updated:
+                other.place = replace(other.place, region=predicated.region)
+            if updated or any(is_there(other, began) for other in others):
                 cost = () if spared else self.selection(type_)
                 is_moved = arms > 1 and before in known
                 value.cost = tuple((InstructionKind.MOV, number) for _, number in cost) if is_moved else cost
