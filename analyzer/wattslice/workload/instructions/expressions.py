@@ -342,7 +342,7 @@ class Expressions(Memory):
             return self.joined([], region)
         written = tuple(a.variable for a in expr.arguments if isinstance(a, AddressOf))
         reads_memory = any(a.type.kind is TypeKind.POINTER for a in expr.arguments)
-        pure = classes <= _PURE and not reads_memory and bool(classes)
+        pure = classes <= _PURE and not reads_memory and (bool(classes) or expr.semantics in _ARITHMETIC)
         pure = pure and expr.semantics is not Semantics.EFFECT
         if pure and K.SHFL not in dict(cost):
             value = self.plain(("call", expr.name), region, tuple(inputs), cost, expr.type.bits)
@@ -358,6 +358,8 @@ class Expressions(Memory):
         return result
 
 
+_ARITHMETIC = (Semantics.ADD, Semantics.MUL, Semantics.DIV, Semantics.MOD)
+"""What is computed on the way to a rank, a size or an address, at no cost that anybody names."""
 _COMPUTED = (Shape.FLOAT_SUM, Shape.FLOAT_PRODUCT, Shape.INT_SUM, Shape.INT_PRODUCT, Shape.LOGIC)
 
 
