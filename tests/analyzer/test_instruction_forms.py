@@ -586,3 +586,24 @@ def test_aligned_storage_is_copied_at_once(alignment, loads):
         " for (int i = 0; i < 4; i++) b[i] = r[i]; }\nint main() { k<<<1, 256>>>(0, 0); }"
     )
     assert lower_instructions(kernel, profile).number(K.LDG) == loads
+
+
+@pytest.mark.parametrize(
+    ("member", "shf", "lop"),
+    [  # SASS: LOP3 with a mask, SHF to where it begins; signed by two shifts; whole bytes are loaded as such
+        ("p[i].low", 0, 1),
+        ("p[i].middle", 1, 1),
+        ("p[i].half", 0, 0),
+        ("p[i].last", 1, 0),
+        ("p[i].first", 2, 0),
+        ("p[i].end", 1, 0),
+        ("p[i].middle + p[i].middle * 3", 1, 1),
+    ],
+)
+def test_bits_of_a_word_are_taken_out_of_it(member: str, shf: float, lop: float):
+    record = """struct B { unsigned low : 5, middle : 11, half : 16; unsigned one : 9, last : 23;
+                          int first : 5, rest : 20, end : 7; };"""
+    kernel = "__global__ void k(const {0}* p, int* q) {{ int i = threadIdx.x; q[i] = {1}; }}"
+    main = "int main() { k<<<1, 32>>>(0, 0); }"
+    mix = lower_instructions(*launched(record + kernel.format("B", member) + main))
+    assert (mix.number(K.SHF), mix.number(K.LOP)) == (shf, lop)

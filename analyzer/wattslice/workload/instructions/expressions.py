@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.ir import (
+    BIT_FIELD,
     AddressOf,
     Assign,
     Atomic,
@@ -316,6 +317,8 @@ class Expressions(Memory):
     def intrinsic(self, expr: Intrinsic, region: int) -> Steps:
         """A library function or builtin."""
         inputs = yield from self.all_of(expr.arguments, region)
+        if expr.name == BIT_FIELD:
+            return self.bit_field(inputs, expr.type, region)
         if expr.semantics is Semantics.IDENTITY and inputs:
             if _CONVERTS.match(expr.name):
                 return self.cast(inputs[0], expr.arguments[0].type, expr.type, region)
