@@ -410,3 +410,40 @@ def test_shared_arrays_behind_an_array_of_pointers_are_shared():
                   s += b[k & 1][threadIdx.x ^ 1]; } o[i] = s;""", loads(8, lds=8, sts=8))  # fmt: skip
     mix = mix_of(form)
     assert {kind: mix.number(kind) for kind in form.expected} == form.expected
+
+
+def test_where_the_share_of_a_lane_in_a_fragment_begins_is_found_once():
+    """LDSM with immediates in all copies of a loop and all its rounds."""
+    text = (
+        TENSOR
+        + """
+    __global__ void k(const half* p, float* d, const int* q, int n) {
+        __shared__ half s[64][72];
+        fc c; fill_fragment(c, 0.0f);
+        for (int r = 0; r < n; r++) {
+            s[threadIdx.x][r & 7] = p[r];
+            __syncthreads();
+    #pragma unroll
+            for (int k = 0; k < 4; k++) {
+                fa a; fb b;
+                load_matrix_sync(a, &s[threadIdx.x / 64 * 16][k * 16], 72);
+                load_matrix_sync(b, &s[16 + k * 8][0], 72);
+                mma_sync(c, a, b, c);
+            }
+            __syncthreads();
+        }
+        store_matrix_sync(d, c, 16, mem_row_major);
+    }
+    int main() { k<<<1, 128>>>(0, 0, 0, %d); }"""
+    )
+    few, many = (lower_instructions(*launched(text % rounds)) for rounds in (32, 64))
+    added = {kind: many.number(kind) - few.number(kind) for kind in (K.LDS, K.HMMA, K.IADD, K.IMAD)}
+    assert (added[K.LDS], added[K.HMMA]) == (32 * 8, 32 * 8)
+    assert added[K.IADD] + added[K.IMAD] <= 32 * 6  # the loop, and what it stores
+
+
+def test_a_rank_hides_nothing_that_memory_holds():
+    body = "auto t = cg::this_thread_block(); int i = t.thread_rank(); float u = p[0]; {} q[i] = u + p[0];"
+    text = TILES + "__global__ void k(const float* p, float* q) {{ {} }} int main() {{ k<<<1, 64>>>(0, 0); }}"
+    mix = lower_instructions(*launched(text.format(body.format("i += t.thread_rank();"))))
+    assert mix.number(K.LDG) == 1

@@ -102,6 +102,101 @@ def test_a_break_in_steps_is_one_branch_with_the_test():
     assert many.total == pytest.approx(few.total, rel=0.02)
 
 
+BROKEN = "int i = threadIdx.x + 4000; float s = 0; {loop} {tail}"
+STORE = "a[i] = s;"
+
+
+@pytest.mark.parametrize(
+    ("loop", "tail", "instructions"),
+    [  # of an iteration: nvcc 13 joins ends that are alike, and then unrolls by 16
+        ("for (int j = 0; j < n; j++) { if (j > i) { a[i] = s; return; } s += b[j]; }", STORE, 38 / 16),
+        ("for (int j = 0; j < n; j++) { if (j <= i) s += b[j]; else { a[i] = s; return; } }", STORE, 38 / 16),
+        ("for (int j = 0;; j++) { if (j > i) { a[i] = s; return; } s += b[j]; }", "", 38 / 16),
+        ("int j = 0; while (true) { if (j > i) { a[i] = s; return; } s += b[j]; j++; }", "", 38 / 16),
+        ("for (int j = 0; j < n; j++) { if (j > i) { a[i] = s; return; } s += b[j]; }", "a[i] = s + 1;", 10),
+        ("for (int j = 0; j < n; j++) { if (j > i) { s *= 2; c[i] = n; break; } s += b[j]; }", STORE, 10),
+        ("for (int j = 0; j < n; j++) { if (j > i) { a[j] = s; return; } s += b[j]; }", STORE, 10),
+        ("for (int j = 0; j < n; j++) { if (j > i) { a[n] = s; return; } s += b[j]; }", STORE, 10),
+    ],
+)
+def test_a_return_that_does_what_follows_the_loop_is_an_end_of_it(loop: str, tail: str, instructions: float):
+    mix = mix_of(BROKEN.format(loop=loop, tail=tail), "<<<1, 32>>>(0, 0, 0, 8192, 1.0f)")
+    assert mix.total / 4016 == pytest.approx(instructions, rel=0.03)
+
+
+def test_what_stands_in_front_of_a_return_is_done_as_often_as_before():
+    loop = "for (int j = 0; j < n; j++) { if (j > i) { a[i] = s; return; } s += b[j]; }"
+    mix = mix_of(BROKEN.format(loop=loop, tail=STORE), "<<<1, 32>>>(0, 0, 0, 4016, 1.0f)")
+    assert mix.number(K.STG) == 1
+    made = sorted(one.per_thread for one in mix.requests if one.is_store)
+    assert made == [15 / 32, 17 / 32]
+
+
+@pytest.mark.parametrize(
+    ("loop", "branches"),
+    [  # EXIT, one of each copy, and tests of rounds
+        ("for (int j = 0; j < 64; j++) { float v = b[j * 64]; if (v < 0) break; s += v; }", 1 + 64),
+        ("for (int j = 64; j > 0; j -= 2) { float v = b[j * 64]; if (v < 0) break; s += v; }", 1 + 32),
+        ("int j = 0; do { float v = b[j]; if (v < 0) break; s += v; } while (++j < 32);", 1 + 32),
+        (
+            "for (int j = 0; j < 64; j++) { float v = b[j * 64]; if (v < 0) { a[i] = s; return; } s += v; }",
+            1 + 64,
+        ),
+        # too many copies: a number of them that divides the iterations
+        ("for (int j = 0; j < 512; j++) { float v = b[j]; if (v < 0) break; s += v; }", 2 + 512 + 512 / 16),
+        ("for (int j = 0; j < 516; j++) { float v = b[j]; if (v < 0) break; s += v; }", 2 + 516 + 516 / 4),
+        ("for (int j = 0; j < 513; j++) { float v = b[j]; if (v < 0) break; s += v; }", 2 + 513 + 513),
+        ("for (int j = 0; j < n; j++) { float v = b[j]; if (v < 0) break; s += v; }", 2 + 64 + 64),
+    ],
+)
+def test_a_loop_that_data_may_leave_is_unrolled_by_its_constant_bound(loop: str, branches: float):
+    mix = mix_of(BROKEN.format(loop=loop, tail=STORE), "<<<1, 32>>>(0, 0, 0, 64, 1.0f)")
+    assert mix.number(K.BRANCH) == pytest.approx(branches)
+
+
+ARMS = "case 0: s += b[j]; {0} break; case 1: s *= b[j]; {1} break; default: s -= b[j]; {2}"
+STATES = "switch (q) { " + ARMS.format("q = 1;", "q = 2;", "q = 0;") + " }"
+BY_TURNS = "switch (q) { " + ARMS.format("", "", "") + " }"
+CHAIN = "if (q == 0) { s += b[j]; q = 1; } else if (q == 1) { s *= b[j]; q = 2; } else { s -= b[j]; q = 0; }"
+
+
+@pytest.mark.parametrize("trips", ["48", "n"])
+@pytest.mark.parametrize(
+    ("body", "is_known"),
+    [  # one arm of each iteration, and nothing that decides: nvcc 13
+        (STATES, True),
+        (CHAIN, True),
+        (BY_TURNS + " q = (q + 1) % 3;", True),
+        ("if (q) s += b[j]; else s *= b[j]; q ^= 1;", True),
+        ("if (q) s += b[j]; else s *= b[j]; q = !q;", True),
+        ("if (q) s += b[j]; else s *= b[j]; q = 1 - q;", True),
+        # data decide
+        (STATES.replace("q = 1;", "if (s > x) q = 1;"), False),
+        (STATES.replace("q = 1;", "if (s > x) break; q = 1;"), False),
+        (BY_TURNS + " q = (int)b[j] % 3;", False),
+        ("if (q) s += b[j]; else s *= b[j]; if (s > x && q++) s += 1;", False),
+        ("if (q) s += b[j]; else s *= b[j]; for (int r = 0; r < n; r++) q ^= 1;", False),
+    ],
+)
+def test_states_that_constants_give_are_known_in_each_copy(body: str, is_known: bool, trips: str):
+    loop = f"int q = 0; for (int j = 0; j < {trips}; j++) {{ {body} }}"
+    mix = mix_of(BROKEN.format(loop=loop, tail=STORE), "<<<1, 32>>>(0, 0, 0, 48, 1.0f)")
+    plain = f"for (int j = 0; j < {trips}; j++) s += b[j];"
+    least = mix_of(BROKEN.format(loop=plain, tail=STORE), "<<<1, 32>>>(0, 0, 0, 48, 1.0f)")
+    assert (mix.total == pytest.approx(least.total, rel=0.05)) is is_known
+    assert is_known or mix.total > 1.3 * least.total
+
+
+def test_what_counts_on_is_known_in_the_copies_of_constant_bounds_alone():
+    loop = "int q = 0; for (int j = 0; j < {n}; j++) {{ s += b[j]; if (++q == 5) {{ q = 0; c[j] = n; }} }}"
+    known, unknown = (
+        mix_of(BROKEN.format(loop=loop.format(n=n), tail=STORE), "<<<1, 32>>>(0, 0, 0, 60, 1.0f)")
+        for n in ("60", "n")
+    )
+    assert known.number(K.ISETP) == 0
+    assert unknown.number(K.ISETP) > 60
+
+
 @pytest.mark.parametrize("test", ["j < n && j < i", "j < n && b[j] > x"])
 def test_each_copy_tests_what_is_no_limit(test: str):
     loop = f"\n#pragma unroll 4\nfor (int j = 0; {test}; j += 2) s += b[j + 7];"
@@ -156,6 +251,20 @@ def choices(body: str) -> tuple[float, float]:
 )
 def test_what_a_predicated_arm_only_moves_is_selected(body: str, chosen: tuple[float, float]):
     assert choices(body) == chosen
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "number"),
+    [  # v - (u > x ? n : 0), whatever the condition
+        ("if (u > x) v -= n;", K.IADD, 1),
+        ("if (threadIdx.x > 30) v -= n;", K.IADD, 1),
+        ("if (threadIdx.x > 99) v ^= n;", K.LOP, 1),
+        ("if (threadIdx.x > 15) u += x;", K.FADD, 0.5),  # predicated
+    ],
+)
+def test_an_arm_that_adds_an_integer_adds_it_in_every_lane(body: str, kind: K, number: float):
+    kernel = "int t = threadIdx.x; float u = b[t]; int v = c[t]; {} a[t] = u; c[t] = v;"
+    assert mix_of(kernel.format(body)).number(kind) - mix_of(kernel.format("")).number(kind) == number
 
 
 def test_a_minimum_is_one_instruction_whatever_form_it_has():
@@ -477,3 +586,24 @@ def test_aligned_storage_is_copied_at_once(alignment, loads):
         " for (int i = 0; i < 4; i++) b[i] = r[i]; }\nint main() { k<<<1, 256>>>(0, 0); }"
     )
     assert lower_instructions(kernel, profile).number(K.LDG) == loads
+
+
+@pytest.mark.parametrize(
+    ("member", "shf", "lop"),
+    [  # SASS: LOP3 with a mask, SHF to where it begins; signed by two shifts; whole bytes are loaded as such
+        ("p[i].low", 0, 1),
+        ("p[i].middle", 1, 1),
+        ("p[i].half", 0, 0),
+        ("p[i].last", 1, 0),
+        ("p[i].first", 2, 0),
+        ("p[i].end", 1, 0),
+        ("p[i].middle + p[i].middle * 3", 1, 1),
+    ],
+)
+def test_bits_of_a_word_are_taken_out_of_it(member: str, shf: float, lop: float):
+    record = """struct B { unsigned low : 5, middle : 11, half : 16; unsigned one : 9, last : 23;
+                          int first : 5, rest : 20, end : 7; };"""
+    kernel = "__global__ void k(const {0}* p, int* q) {{ int i = threadIdx.x; q[i] = {1}; }}"
+    main = "int main() { k<<<1, 32>>>(0, 0); }"
+    mix = lower_instructions(*launched(record + kernel.format("B", member) + main))
+    assert (mix.number(K.SHF), mix.number(K.LOP)) == (shf, lop)

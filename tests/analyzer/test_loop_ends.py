@@ -93,6 +93,8 @@ def test_floating_point_bounds(loop: str, truth: int):
     [
         "for (i = 0; i < 4096 && i < *pn; i++) s += x[i];",
         "for (i = 0; i < *pn; i++) { if (i >= 4096) break; s += x[i]; }",
+        "for (i = 0; i < 4096 && s < 3.f; i++) s += x[i];",  # known as the loop is entered
+        "int go = 1; for (i = 0; i < 4096 && go; i++) { s += x[i]; go = s < 3.f; }",
     ],
 )
 def test_data_with_a_bound_are_not_known(loop: str):
@@ -146,3 +148,47 @@ def test_a_fractional_bound_in_host_code():
     text = """__global__ void k(float *x, int n) { x[n] = 1; }
     int main() { int n = 0; for (int i = 0; i < 9999999.5; i++) n += 2; k<<<4, 128>>>(0, n); }"""
     assert launch_of(text).arguments == (None, 20_000_000)
+
+
+SWITCH = (
+    "switch (q) { case 0: s += x[i]; q = 1; break; case 1: s *= 2; q = 2; break; default: s -= 2; q = 0; }"
+)
+
+
+@pytest.mark.parametrize(
+    ("loop", "truth"),
+    [  # states that come again: how often a thread meets the first of them
+        ("for (; i < n; i++) { " + SWITCH + " }", -(-N // 3)),
+        ("for (; i < n - 1; i++) { " + SWITCH + " }", N // 3),
+        ("for (; i < n - 2; i++) { " + SWITCH + " }", N // 3),
+        ("q = 2; for (; i < n; i++) { " + SWITCH + " }", N // 3),
+        ("for (; i < n; i++) { if (q) s += x[i]; q ^= 1; }", N // 2),
+        ("for (; i < n; i++) { if (++q == 7) { q = 0; s += x[i]; } }", N // 7),
+        ("for (; i < n; i++) { if (q < 3) { q++; s += x[i]; } }", 3),
+        ("for (; i < n; i++) { int r = q; q = (q + 1) % 5; if (r == 2) s += x[i]; }", N // 5),
+        ("q = threadIdx.x % 4; for (; i < n; i++) { if (q == 0) s += x[i]; q = q == 0 ? 3 : q - 1; }", N / 4),
+    ],
+)
+def test_states_that_come_again_are_counted_exactly(loop: str, truth: float):
+    profile, found = ran(loop, before="int i = 0, q = 0;")
+    assert found == pytest.approx(truth, abs=1e-6)
+    assert not profile.assumptions
+
+
+def test_what_goes_on_behind_such_states_has_the_last_of_them():
+    loop = "for (; i < n; i++) { if (q == 2) s *= 2; q = (q + 1) % 3; } if (q == 1) s += x[i];"
+    profile, found = ran(loop, before="int i = 0, q = 0;")  # 100 000 = 3 * 33 333 + 1
+    assert (found, profile.assumptions) == (1, ())
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (; i < n; i++) { if (q == 2) s += x[i]; q = (q + 1) % 17; }",  # too many states
+        "for (; i < n; i++) { if (q == 2) s += x[i]; q = i < 5000 ? (q + 1) % 3 : 2; }",  # and the counter
+        "for (; i < n; i++) { if (q == 2) s += x[i]; q = x[i + 1] > 0 ? 2 : 1; }",  # and data
+    ],
+)
+def test_other_states_are_not_known(loop: str):
+    profile, _ = ran(loop, before="int i = 0, q = 0;")
+    assert profile.assumptions

@@ -682,7 +682,7 @@ class ExpressionEvaluator:
         if self.state.boundaries is not None:
             self.state.boundaries.function(expr, values, mask.active)
         if expr.name == ir.BIT_FIELD:
-            whole, width = values
+            whole, width, _ = values
             if isinstance(whole, int) and isinstance(width, int) and isinstance(expr.arguments[0], ir.Read):
                 return wrapped(whole, replace(expr.type, bits=width))  # in registers each has its own place
             return unknown_of(whole)

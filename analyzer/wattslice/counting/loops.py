@@ -91,6 +91,9 @@ SURVEY_ALLOWANCE = 400.0
 FEW_FOLLOWED = 8
 """Iterations up to which whole numbers are followed from one to the next that may become an address."""
 
+MOST_PHASES = 16
+"""Iterations within which what they hand on has to come again, so that those stand for all that follow."""
+
 FEWEST_NESTED = 64
 """Iterations with loops of their own from which on some may stand for the others, if exactly."""
 
@@ -340,11 +343,54 @@ class Loops(ExpressionEvaluator):
         decisive = handed_on(self.state.launch.kernel, shape)
         if longest <= FEW_FOLLOWED:
             decisive |= {variable for variable in carried(shape) if variable.type.is_integral}
-        return bool(decisive) and any(
-            isinstance(value, int | float | np.ndarray)
-            for key, value in self._registers(shape).items()
-            if (key[0] if isinstance(key, tuple) else key) in decisive
-        )
+        return any(map(_is_known, self._present(shape, decisive).values()))
+
+    def _present(self, shape: LoopShape, variables: frozenset[ir.Variable]) -> dict[ir.RegisterKey, Value]:
+        """What the loop assigns of these variables, with its present values."""
+        registers = self._registers(shape) if variables else {}
+        return {k: v for k, v in registers.items() if (k[0] if isinstance(k, tuple) else k) in variables}
+
+    def _recurring(self, shape: LoopShape, known: _Trip, mask: Mask) -> list[_Stratum]:
+        """Strata of a loop in which what the iterations hand on, and decide by, comes again: the states of a
+        machine. The last round of them stands for those in between. Nothing where that is not so.
+        """
+        state, loop, trips = self.state, shape.loop, known.trips
+        if not isinstance(trips, int) or known.leaving is not None or self.is_surveying:
+            return []
+        decisive = handed_on(state.launch.kernel, shape)
+        if self._is_short(shape, trips) or not all(map(_is_known, self._present(shape, decisive).values())):
+            return []
+        if not decisive or not shape.counters.isdisjoint(_deciding_inside(loop)):
+            return []
+        try:
+            looked = look(state, loop, mask, 1, self._fixed(loop, mask))
+            shadow = type(self)(shadow_of(state, loop, looked), self.profile)
+            begun, ran = shadow.comes_again(shape, decisive) if looked.has_all_kinds else (0, 0)
+            shadow.forget()
+        except (SurveyError, BudgetExceededError):
+            return []
+        if not ran:
+            return []
+        rounds, rest = divmod(trips - ran, ran - begun)
+        last = trips - rest - (ran - begun)
+        singles = [_Stratum(k, k, k + 1) for k in (*range(ran), *range(trips - rest, trips))]
+        whole = [_Stratum(k, k, k + 1, float(rounds)) for k in range(last, trips - rest)]
+        return singles[:ran] + whole + singles[ran:]
+
+    def comes_again(self, shape: LoopShape, decisive: frozenset[ir.Variable]) -> tuple[int, int]:
+        """The iteration that begins as another one before it did, `(that, this)`; `(0, 0)`: none so far."""
+        self._begin_survey(shape.loop)
+        phases = [self._present(shape, decisive)]
+        for ran in range(1, MOST_PHASES + 1):
+            self._run_body(shape.loop, self.state.masks.all)
+            now = self._present(shape, decisive)
+            if not all(map(_is_known, now.values())):
+                break
+            for begun, phase in enumerate(phases):
+                if now.keys() == phase.keys() and all(identical(now[key], phase[key]) for key in now):
+                    return begun, ran
+            phases.append(now)
+        return 0, 0
 
     def _loses(self, shape: LoopShape, before: dict[ir.RegisterKey, Value]) -> bool:
         """Whether `_forget` would drop lanes of a register that the last iteration has computed from
@@ -450,7 +496,7 @@ class Loops(ExpressionEvaluator):
         """True when the whole condition is known as the loop is entered, and stays so behind its body."""
         if loop.condition is None:
             return False
-        if loop.kind is ir.LoopKind.DO and loads_behind(self.state.launch.kernel, loop.condition):
+        if loads_behind(self.state.launch.kernel, loop.condition):
             return False
         (value,) = self.peek(loop.condition, mask=mask)
         return not isinstance(truth(value), Chance)
@@ -748,7 +794,8 @@ class Loops(ExpressionEvaluator):
         if self.is_surveying and shape.iterations_differ and int(np.max(trips)) * shape.size > self.allowance:
             return self._run_all_at_once(shape, known, mask)
         was_sampled = self.sampled
-        strata = self._strata(known, shape, mask)
+        recurring = self._recurring(shape, known, mask)
+        strata = [*recurring] or self._strata(known, shape, mask)
         boundaries = state.boundaries
         skips = boundaries is not None and shape.iterations_differ and len(strata) < int(np.max(trips))
         if boundaries is not None:
@@ -756,7 +803,12 @@ class Loops(ExpressionEvaluator):
         corner = strata[-1].representative if strata else 0
         alike = len(strata) == 2 and not shape.iterations_differ and known.leaving is None
         longest, others = int(np.max(trips)), strata
-        if len(strata) < longest and self._is_short(shape, longest) and self._is_followed(shape, longest):
+        if (
+            not recurring
+            and len(strata) < longest
+            and self._is_short(shape, longest)
+            and self._is_followed(shape, longest)
+        ):
             strata = [_Stratum(k, k, k + 1) for k in range(longest)]
         self.allowance = outer_allowance / max(1, len(others))
         survivors = mask
@@ -783,7 +835,9 @@ class Loops(ExpressionEvaluator):
             if running.is_empty:
                 continue  # lanes that leave elsewhere may still run theirs
             if not isinstance(representative, int) or representative != previous + 1:
+                kept = self._present(shape, handed_on(state.launch.kernel, shape)) if recurring else {}
                 self._forget(shape, before)
+                state.environment.update(kept)
                 for induction, start, amount in counters:
                     value = _value_after(induction, start, amount, representative)
                     state.assign(induction.variable, value, running)
@@ -959,8 +1013,8 @@ class Loops(ExpressionEvaluator):
             )
         return mask, end is _End.DATA
 
-    def counted_on(self, loop: ir.Loop) -> _End:
-        """Runs iterations for their counts alone until the loop ends, or data decide."""
+    def _begin_survey(self, loop: ir.Loop) -> None:
+        """Iterations are run for what they decide alone from here on."""
         self.is_surveying = True
         self.idle = needed(loop).idle
         self.allowance = SURVEY_ALLOWANCE
@@ -970,6 +1024,11 @@ class Loops(ExpressionEvaluator):
         none = state.masks.none
         state.loops.append(LoopFrame(none, none, Meeting(0)))
         state.calls[-1].loop_depth += 1
+
+    def counted_on(self, loop: ir.Loop) -> _End:
+        """Runs iterations for their counts alone until the loop ends, or data decide."""
+        state = self.state
+        self._begin_survey(loop)
         running = state.masks.all
         try:
             while True:
@@ -1141,6 +1200,18 @@ def _moved_by(before: Value | None, after: Value | None) -> Lanes | None:
     if not isinstance(before, np.ndarray) or not isinstance(after, np.ndarray):
         return None
     return cast(Lanes, scalar(after)) - cast(Lanes, scalar(before))
+
+
+@lru_cache(maxsize=64)
+def _deciding_inside(loop: ir.Loop) -> frozenset[ir.Variable]:
+    """The registers that a loop changes and decisions in its body depend on."""
+    step = () if loop.step is None else (ir.ExprStmt(loop.step, loop.step_region, loop.span),)
+    body = replace(loop.body, statements=(*loop.body.statements, *step))
+    return deciding(replace(loop, condition=None, step=None, body=body))[1]
+
+
+def _is_known(value: Value) -> bool:
+    return isinstance(value, int | float | np.ndarray)
 
 
 def _drifted(before: Value | None, after: Value) -> Value:

@@ -150,7 +150,7 @@ def shape_of(loop: ir.Loop, *, memory_stays: bool = False) -> LoopShape:
         has_other_conjuncts=None in bounds,
         iterations_differ=taint.differ or bool(taint.moving),
         moving_pointers=frozenset(taint.moving),
-        may_leave=_may_leave(loop.body),
+        may_leave=may_leave(loop.body),
         updated_in_test=updated_in_test,
         exits=exits,
         has_loops=any(isinstance(stmt, ir.Loop) for stmt in ir.walk_statements(loop.body)),
@@ -387,7 +387,7 @@ def _continues(stmt: ir.Stmt) -> bool:
     return not isinstance(stmt, ir.Loop) and any(map(_continues, ir.nested_statements(stmt)))
 
 
-def _may_leave(stmt: ir.Stmt, inside: int = 0) -> bool:
+def may_leave(stmt: ir.Stmt, inside: int = 0) -> bool:
     """True when `stmt` contains a `break` of this loop or a `return`; calls inlined return to here.
 
     `inside`: how many loops, switches and breakable blocks of this loop `stmt` is in.
@@ -398,7 +398,7 @@ def _may_leave(stmt: ir.Stmt, inside: int = 0) -> bool:
         return True
     if isinstance(stmt, ir.Loop | ir.Switch) or (isinstance(stmt, ir.Block) and stmt.is_breakable):
         inside += 1
-    return any(_may_leave(inner, inside) for inner in ir.nested_statements(stmt))
+    return any(may_leave(inner, inside) for inner in ir.nested_statements(stmt))
 
 
 def is_invariant(

@@ -17,6 +17,7 @@ _PARTS: dict[type[Any], tuple[str, ...]] = {
     node: tuple(name for name in node.__struct_fields__ if name not in ("span", "type", "operand_type"))
     for node in _NODES
 }
+_OWN = ("region", "right_region", "test_region", "step_region", "site")
 
 Change = Callable[[Any, Any], Any]
 """Given a node and what has become of it once its parts were changed; gives the node to put in its place."""
@@ -43,3 +44,18 @@ def _rewritten(node: Any, change: Change) -> Any:  # noqa: ANN401 - any node
             if new is not part:
                 changed[name] = new
     return change(node, replace(node, **changed) if changed else node)
+
+
+def is_same_text(one: object, other: object) -> bool:
+    """Whether two parts of a kernel do the same, apart from where they stand and how often they run."""
+    match one, other:
+        case tuple(), tuple():
+            return len(one) == len(other) and all(map(is_same_text, one, other))  # pyright: ignore[reportUnknownArgumentType]
+        case ir.RegisterPlace(), ir.RegisterPlace():
+            return one.variable is other.variable and one.path == other.path
+        case _:
+            names = _PARTS.get(cast("type[Any]", type(one)))
+            if names is None or type(one) is not type(other):
+                return one == other
+            compared = (name for name in names if name not in _OWN)
+            return all(is_same_text(getattr(one, name), getattr(other, name)) for name in compared)

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.ir.loops import Bound, LoopShape, break_test, shape_of
-from wattslice.ir.rewriting import rewritten
+from wattslice.ir.loops import Bound, LoopShape, break_test, canonical, is_endless, may_leave, shape_of
+from wattslice.ir.rewriting import is_same_text, rewritten
 
 MOST_TESTED = 16
 """A constant bound of no more iterations stays a test beside another one (nvcc 13: 16, not 64)."""
@@ -21,7 +21,7 @@ def with_constants(kernel: ir.Kernel) -> ir.Kernel:
     """`kernel` with the constant in place of each variable that is declared with it and never changes.
 
     `if (c) continue;` becomes a branch around what is left of the body, and `if (j > i) break;` beside the
-    test of a loop part of that, as compilers see it.
+    test of a loop part of that, as compilers see it. So is a `return` that does what follows the loop.
     """
     given = ir.values_given(kernel.body)
     begun = {s.variable for s in ir.walk_statements(kernel.body) if isinstance(s, ir.Declare) and s.value}
@@ -49,10 +49,16 @@ def with_constants(kernel: ir.Kernel) -> ir.Kernel:
     changed = rewritten(kernel, constant) if found else kernel
     if changed is not kernel:
         return with_constants(changed)
-    return kernel if kernel.machine_instructions else rewritten(kernel, _without_jumps)
+    if kernel.machine_instructions:
+        return kernel
+    changed = rewritten(kernel, _without_jumps)
+    body = _joining_ends(changed.body)
+    return changed if body is changed.body else replace(changed, body=body)
 
 
 def _without_jumps(_: Any, new: Any) -> Any:  # noqa: ANN401 - any node
+    if isinstance(new, ir.InlinedCall) and (body := _joining_ends(new.body)) is not new.body:
+        return replace(new, body=body)
     if not isinstance(new, ir.Loop):
         return new
     loop = new
@@ -66,6 +72,49 @@ def _without_jumps(_: Any, new: Any) -> Any:  # noqa: ANN401 - any node
     )
 
 
+def _joining_ends(body: ir.Block) -> ir.Block:
+    """A function of which `{ b[i] = s; return; }` in a loop is a `break`, where just that follows the loop.
+
+    So it is in a loop that has no other end. What stood there is done behind the loop, as often as before.
+    """
+    statements = list[ir.Stmt]()
+    for at, stmt in enumerate(body.statements):
+        ends = list[ir.Block]()
+        if isinstance(stmt, ir.Loop):
+            is_only = is_endless(stmt) and sum(map(may_leave, stmt.body.statements)) == 1
+            rest = None if is_only else _without_return(body.statements[at + 1 :])
+            inside = tuple([_leaving(inner, rest, ends) for inner in stmt.body.statements])
+            if ends:
+                stmt = _without_jumps(stmt, replace(stmt, body=replace(stmt.body, statements=inside)))
+        statements.append(stmt)
+        always = ir.Constant(1, ir.BOOL, stmt.span)
+        statements += [ir.If(always, arm, None, stmt.region, arm.span) for arm in ends]
+    return body if len(statements) == len(body.statements) else replace(body, statements=tuple(statements))
+
+
+def _leaving(stmt: ir.Stmt, rest: tuple[ir.Stmt, ...] | None, ends: list[ir.Block]) -> ir.Stmt:
+    """An `if` with `break` in place of arms that do `rest` (None: anything) and return, added to `ends`."""
+    if not isinstance(stmt, ir.If):
+        return stmt
+    arms: list[ir.Block | None] = []
+    for arm in (stmt.then, stmt.otherwise):
+        match arm:
+            case ir.Block(statements=(*_, ir.Return() as last)) if rest is None or is_same_text(
+                _without_return(arm.statements), rest
+            ):
+                ends.append(arm)
+                arms.append(replace(arm, statements=(ir.Break(arm.region, last.span),)))
+            case _:
+                arms.append(arm)
+    return replace(stmt, then=arms[0] or stmt.then, otherwise=arms[1]) if ends else stmt
+
+
+def _without_return(statements: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:
+    """Statements without a `return` at their end that gives nothing back."""
+    last = statements[-1] if statements else None
+    return statements[:-1] if isinstance(last, ir.Return) and last.value is None else statements
+
+
 def _with_test(loop: ir.Loop) -> ir.Loop:
     """A loop with the `break` that stands next to its test in the test, where both ask for counters alone.
 
@@ -73,6 +122,9 @@ def _with_test(loop: ir.Loop) -> ir.Loop:
     body of a `while` it does not (SASS of nvcc 13).
     """
     statements = _with_else_ahead(loop.body.statements)
+    if is_endless(loop) and (turned := canonical(loop)) is not loop:
+        test = statements[0] if break_test(statements[0]) else statements[-1]
+        return replace(turned, test_region=test.region)
     if loop.condition is None or len(statements) < 2:
         return loop
     always = {exit_.stmt for exit_ in shape_of(loop).exits}

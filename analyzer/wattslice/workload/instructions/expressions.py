@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.ir import (
+    BIT_FIELD,
     AddressOf,
     Assign,
     Atomic,
@@ -316,6 +317,8 @@ class Expressions(Memory):
     def intrinsic(self, expr: Intrinsic, region: int) -> Steps:
         """A library function or builtin."""
         inputs = yield from self.all_of(expr.arguments, region)
+        if expr.name == BIT_FIELD:
+            return self.bit_field(inputs, expr.type, region)
         if expr.semantics is Semantics.IDENTITY and inputs:
             if _CONVERTS.match(expr.name):
                 return self.cast(inputs[0], expr.arguments[0].type, expr.type, region)
@@ -342,7 +345,7 @@ class Expressions(Memory):
             return self.joined([], region)
         written = tuple(a.variable for a in expr.arguments if isinstance(a, AddressOf))
         reads_memory = any(a.type.kind is TypeKind.POINTER for a in expr.arguments)
-        pure = classes <= _PURE and not reads_memory and bool(classes)
+        pure = classes <= _PURE and not reads_memory and (bool(classes) or expr.semantics in _ARITHMETIC)
         pure = pure and expr.semantics is not Semantics.EFFECT
         if pure and K.SHFL not in dict(cost):
             value = self.plain(("call", expr.name), region, tuple(inputs), cost, expr.type.bits)
@@ -358,6 +361,8 @@ class Expressions(Memory):
         return result
 
 
+_ARITHMETIC = (Semantics.ADD, Semantics.MUL, Semantics.DIV, Semantics.MOD)
+"""What is computed on the way to a rank, a size or an address, at no cost that anybody names."""
 _COMPUTED = (Shape.FLOAT_SUM, Shape.FLOAT_PRODUCT, Shape.INT_SUM, Shape.INT_PRODUCT, Shape.LOGIC)
 
 

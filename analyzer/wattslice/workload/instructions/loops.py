@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import (
+    COMPARISONS,
     Assign,
     Atomic,
     Binary,
@@ -45,6 +46,7 @@ from wattslice.ir import (
     Read,
     RegisterPlace,
     Return,
+    Select,
     Semantics,
     Stmt,
     Switch,
@@ -54,9 +56,21 @@ from wattslice.ir import (
     Variable,
     children,
     nested_statements,
+    statement_expressions,
+    strip_casts,
     walk_expressions,
+    walk_statements,
 )
-from wattslice.ir.loops import Bound, Induction, LoopShape, last_updates, shape_of
+from wattslice.ir.loops import (
+    Bound,
+    Induction,
+    LoopShape,
+    always_evaluated,
+    constant_trips,
+    last_updates,
+    shape_of,
+    written_below,
+)
 from wattslice.ir.operation_counts import own_operations
 from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
@@ -161,7 +175,7 @@ class Loops(Expressions):
         self.breakable.append(self.guard)
         self.open_scope()
         changing = self.changing(facts.written)
-        settled = self.settled(stmt, changing, steps) if level.is_unrolled else frozenset[Variable]()
+        settled = self.settled(stmt, changing, steps, level) if level.copies > 1 else frozenset[Variable]()
         heads = [
             (key, self.loop_head(key, initial, level, steps, is_settled=key in settled))
             for key, initial in changing.items()
@@ -212,10 +226,12 @@ class Loops(Expressions):
     def level(self, stmt: Loop, steps: _Steps, stride: Value | None) -> LoopLevel:
         """How the compiler unrolls a loop; `stride`: what it adds where only the run tells (`_stride`)."""
         body = self.facts.blocks[stmt.body]
-        trips = self.trips.get(stmt.region)
         constant = self.has_constant_trips(stmt, steps)
         counters = _counters(stmt, self.facts.loops[stmt])
-        simple = not body.may_leave
+        # a loop that something in it may end is unrolled for the bound in its head alone
+        most = self.most_trips(stmt) if constant and body.may_leave else None
+        trips = self.trips.get(stmt.region) if most is None else most
+        simple = most is not None or not body.may_leave
         own = frozenset(steps)
         copies = self.copies_of(body, own, own)
         is_innermost = copies is not None and not copies.follows_counter
@@ -253,6 +269,8 @@ class Loops(Expressions):
                 unroll = FURTHER_UNROLL
         if trips is not None and not full:
             unroll = max(1.0, min(unroll, trips))
+        while most is not None and not full and most % unroll:
+            unroll = max(1.0, unroll // 2)
         rounds = None
         if stride is not None and unroll > 1.0:
             (counter,) = counters
@@ -369,6 +387,22 @@ class Loops(Expressions):
                     pass
         return True
 
+    def most_trips(self, stmt: Loop) -> float | None:
+        """How often a loop runs by constant bounds alone; None where they are not numbers."""
+        found: list[int | None] = []
+        for bound in _shape(stmt, self.facts.loops[stmt]).bounds:
+            start = self.environment.get(bound.induction.variable, _NOTHING).number
+            step, limit = bound.induction.distance, bound.limit
+            limit = limit.value if isinstance(limit, Constant) else limit
+            if not isinstance(start, int) or not isinstance(limit, int) or step is None:
+                return None
+            is_do = stmt.kind is LoopKind.DO
+            start += bound.shift + is_do * step
+            trips = constant_trips(start, step, bound.comparison, limit)
+            found.append(None if trips is None else trips + is_do)
+        known = [float(trips) for trips in found if trips]
+        return min(known, default=None)
+
     def is_fixed_way(self, bound: Bound) -> bool:
         """Whether a counter has a constant way to go: `p != p0 + 64` from `p0` on."""
         start = self.environment.get(bound.induction.variable)
@@ -402,37 +436,21 @@ class Loops(Expressions):
         return self.base_of(left) if self.base_of(right) == frozenset() else None
 
     def settled(
-        self, stmt: Loop, changing: Mapping[EnvironmentKey, Value], steps: _Steps
+        self, stmt: Loop, changing: Mapping[EnvironmentKey, Value], steps: _Steps, level: LoopLevel
     ) -> frozenset[Variable]:
-        """Variables that constants alone decide in each copy of an unrolled loop: `p = 1 - p`."""
+        """Variables that constants alone decide in each copy of an unrolled loop: `p = 1 - p`, the state of a
+        machine. Of one that is not fully unrolled those of few values, which come again.
+        """
         given: dict[Variable, list[Expr]] = {}
         others: set[Variable] = set()
-        for inner in stmt.body.statements:
-            match inner:
-                case Declare(variable=variable, value=value) if value is not None:
-                    given.setdefault(variable, []).append(value)
-                    below = walk_expressions(value)
-                case ExprStmt(expr=Assign(target=RegisterPlace(variable=variable, path=()), value=value)):
-                    given.setdefault(variable, []).append(value)
-                    below = walk_expressions(value)
-                case _:
-                    below = expressions_below(inner)
-            for expr in below:
-                match expr:
-                    case (
-                        Assign(target=RegisterPlace(variable=variable))
-                        | Increment(target=RegisterPlace(variable=variable))
-                    ):
-                        others.add(variable)
-                    case InlinedCall(parameters=parameters):
-                        others.update(parameters)
-                    case _:
-                        pass
+        around = _note_given(stmt.body, (), given, others)
         found = {
             variable
             for variable in given.keys() - others - steps.keys()
             if changing.get(variable, _NOTHING).shape is Shape.CONSTANT or variable not in changing
         }
+        if not level.is_unrolled:
+            found = {v for v in found if all(map(_has_few_values, given[v]))}
         counters = {v for v in steps if changing.get(v, _NOTHING).shape is Shape.CONSTANT}
 
         def is_known(expr: Expr) -> bool:
@@ -441,11 +459,18 @@ class Loops(Expressions):
                     if variable in changing or variable in given:
                         return variable in found or variable in counters
                     return self.environment.get(variable, _NOTHING).shape is Shape.CONSTANT
+                case (
+                    Assign(target=RegisterPlace(variable=variable))
+                    | Increment(target=RegisterPlace(variable=variable))
+                ):
+                    return variable in found or variable in counters
                 case _:
-                    return isinstance(expr, Constant | Cast | Unary | Binary)
+                    return isinstance(expr, Constant | Cast | Unary | Binary | Logical | Select)
 
         while unknown := {
-            v for v in found if not all(is_known(e) for g in given[v] for e in walk_expressions(g))
+            v
+            for v in found
+            if not all(is_known(e) for g in (*given[v], *around) for e in walk_expressions(g))
         }:
             found -= unknown
         return frozenset(found)
@@ -657,6 +682,74 @@ def _unrolls(body: CodeFacts, steps: _Steps) -> bool:
     return counted and Trait.LONG_ARM not in body.has
 
 
+def _note_given(
+    stmt: Stmt,
+    deciding: tuple[Expr, ...],
+    given: dict[Variable, list[Expr]],
+    others: set[Variable],
+    *,
+    is_in_switch: bool = False,
+) -> list[Expr]:
+    """Note what `stmt` gives to variables, each with what decides whether it does; `others`: what else it
+    changes. Returns what decides about jumps, and so about all that follows them.
+    """
+    if isinstance(stmt, Loop):
+        others.update(key[0] if isinstance(key, tuple) else key for key in written_below(stmt)[0])
+        return []
+    if isinstance(stmt, Declare) and stmt.value is not None:
+        given.setdefault(stmt.variable, []).extend((stmt.value, *deciding))
+    for top in statement_expressions(stmt):
+        always = set(always_evaluated(top))
+        for expr in walk_expressions(top):
+            match expr:
+                case (
+                    Assign(target=RegisterPlace(variable=variable, path=()))
+                    | Increment(target=RegisterPlace(variable=variable, path=()))
+                ) if expr in always:
+                    value = expr.value if isinstance(expr, Assign) and expr.op is None else expr
+                    given.setdefault(variable, []).extend((value, *deciding))
+                case (
+                    Assign(target=RegisterPlace(variable=variable))
+                    | Increment(target=RegisterPlace(variable=variable))
+                ):
+                    others.add(variable)
+                case InlinedCall(parameters=parameters, body=body):
+                    others.update(parameters)
+                    others.update(key[0] if isinstance(key, tuple) else key for key in written_below(body)[0])
+                case _:
+                    pass
+    jumps: list[Expr] = []
+    if isinstance(stmt, If | Switch):
+        decides = stmt.condition if isinstance(stmt, If) else stmt.selector
+        deciding = (*deciding, decides)
+        is_in_switch |= isinstance(stmt, Switch)
+        if isinstance(stmt, If) and may_skip(stmt, is_in_switch=is_in_switch):
+            jumps.append(decides)
+    for inner in nested_statements(stmt):
+        jumps += _note_given(inner, deciding, given, others, is_in_switch=is_in_switch)
+    return jumps
+
+
+def _has_few_values(given: Expr) -> bool:
+    """Whether what is given to a variable is one of few numbers: `1`, `(i + 1) % 4`, `!p`, `p ^= 1`."""
+    limits = BinaryOp.MOD, BinaryOp.AND, BinaryOp.XOR
+    match strip_casts(given):
+        case Binary(op=BinaryOp.SUB, left=Constant(), right=Read()):  # `1 - p`
+            return True
+        case Binary(op=op, right=right):
+            return op in COMPARISONS or (op in limits and isinstance(right, Constant))
+        case Assign(op=op, value=value):
+            return op in limits and isinstance(strip_casts(value), Constant)
+        case plain:
+            return isinstance(plain, Constant | Read | Unary | Logical)
+
+
+def may_skip(stmt: Stmt, *, is_in_switch: bool) -> bool:
+    """Whether a `continue`, or the `break` of a switch, passes over statements that follow `stmt`."""
+    skips = Continue | Break if is_in_switch else Continue
+    return any(isinstance(inner, skips) for inner in walk_statements(stmt))
+
+
 PREDICATED_SIZE = 12
 """Source operations in an arm up to which it is predicated instead of branched around."""
 SELECTED_SIZE = 4
@@ -668,7 +761,8 @@ class Trait(Enum):
 
     `ASSEMBLY`: inline assembly, also in the headers of CUDA: the compiler does not know whether control comes
     back. `MEETS_OTHERS`: an atomic, a fence, or an exchange between lanes. `UNSIGNED_INDEX`: one that is
-    computed in unsigned 32 bits. `LONG_ARM`: an `if` whose first arm is too long to be predicated.
+    computed in unsigned 32 bits. `LONG_ARM`: an `if` whose first arm is too long to be predicated, and no
+    short way out.
     """
 
     BARRIER = auto()
@@ -743,7 +837,8 @@ class CodeFacts(Struct, eq=False):
         self.has |= inner.has - {Trait.BREAK} if inner.is_loop or inner.is_switch else inner.has
         if inner.is_loop and Trait.BREAK in inner.has:
             self.has.add(Trait.EXIT)
-        if inner.is_first_arm and not inner.is_short:
+        is_way_out = Trait.BREAK in inner.has and inner.size <= PREDICATED_SIZE
+        if inner.is_first_arm and not inner.is_short and not is_way_out:
             self.has.add(Trait.LONG_ARM)
         self.elements += inner.elements
         self.written |= inner.written

@@ -149,6 +149,21 @@ class Operators(LinearForms):
             self.known.widened[value] = source.signed
         return value  # widening is part of IMAD.WIDE, narrowing to 32 bits takes the low register
 
+    def bit_field(self, inputs: list[Value], type_: Type, region: int) -> Value:
+        """So many bits of a word from one on: a shift to the end of the word and back, or a mask.
+
+        Whole bytes are loaded as such.
+        """
+        whole, bits = inputs[0], type_.bits or 32
+        width, start = (int(one.number or 0) for one in inputs[1:])
+        if width % 8 == 0 and start % 8 == 0 and width in (8, 16, 32, 64):
+            return whole
+        is_last = start + width == bits
+        shifts = 1.0 if is_last else 2.0 if type_.signed else float(start > 0)
+        masks = 0.0 if is_last or type_.signed else 1.0
+        cost = ((K.SHF, shifts), (K.LOP, masks)) if masks else ((K.SHF, shifts),)
+        return self.plain(("bits", width, start, type_.signed), region, (whole,), cost, whole.bits)
+
     def truth(self, value: Value, source: Type, region: int) -> Value:
         """Whether a value is not zero: a comparison, which the LOP3 that makes 32 bits does along.
 

@@ -31,6 +31,7 @@ from wattslice.ir import (
     Switch,
     TypeKind,
     Variable,
+    walk_statements,
 )
 from wattslice.ir.objects import objects, part_of
 from wattslice.workload.instructions.chains import NO_CHAIN, Chain, Chains
@@ -38,7 +39,7 @@ from wattslice.workload.instructions.charging import Charge, Pass, Request, char
 from wattslice.workload.instructions.constants import with_constants
 from wattslice.workload.instructions.expressions import At, Step, Steps, drive
 from wattslice.workload.instructions.kinds import InstructionCount, InstructionKind, Isa
-from wattslice.workload.instructions.loops import Loops, TripCounts, loop_trips
+from wattslice.workload.instructions.loops import Loops, TripCounts, loop_trips, may_skip
 from wattslice.workload.instructions.memory import Predicated
 from wattslice.workload.instructions.operators import is_minimum, is_there, is_updated
 from wattslice.workload.instructions.value_graph import (
@@ -249,9 +250,9 @@ class Lowering(Loops):
         """Lower an `if`, predicated when it is short."""
         condition = yield self.expression(stmt.condition, stmt.region)
         is_predicated, guard = False, self.scope()
-        is_decided = condition.shape is Shape.CONSTANT and condition.number is None
+        is_decided = condition.shape is Shape.CONSTANT
         if is_decided:
-            cost = ()  # in each copy of an unrolled loop
+            cost = ()  # at once, or in each copy of an unrolled loop
         elif stmt.otherwise is None and (_is_single_jump(stmt.then) or stmt is self.last):
             cost = ()  # a predicated EXIT: every thread executes one EXIT, here or at the end
             if not isinstance(stmt.then.statements[-1] if stmt.then.statements else None, Return) and (
@@ -265,7 +266,8 @@ class Lowering(Loops):
         elif all(self.facts.blocks[arm].is_short for arm in (stmt.then, stmt.otherwise) if arm is not None):
             cost, is_predicated = (), True
         else:
-            synchronises = 0.0 if condition.is_uniform else 2.0
+            leaves = stmt.otherwise is None and isinstance(stmt.then.statements[-1], Return | Break)
+            synchronises = 0.0 if condition.is_uniform or leaves else 2.0  # who leaves does not come back
             cost = ((InstructionKind.BRANCH, 1.0 + synchronises),)
             if stmt.otherwise is not None:
                 self.decide(guard, stmt.then.region, ((InstructionKind.BRANCH, 1.0),), ())
@@ -304,9 +306,13 @@ class Lowering(Loops):
         if cost:
             self.cut()
         blocks = tuple(case.body for case in stmt.cases)
-        yield self.arms(blocks, stmt.region, guard, cuts=bool(cost), is_decided=is_decided)
+        yield self.arms(
+            blocks, stmt.region, guard, cuts=bool(cost), is_decided=is_decided, condition=selector
+        )
         self.breakable.pop()
-        self.leavers_met(guard, stmt.region, guard)
+        ifs = (inner for block in blocks for inner in walk_statements(block) if isinstance(inner, If))
+        decides = is_decided and not any(may_skip(inner, is_in_switch=True) for inner in ifs)
+        self.leavers_met(guard, stmt.region, guard, selector if decides else None)
         return None
 
     def arms(
@@ -342,9 +348,9 @@ class Lowering(Loops):
         self.guard = outer
         if len(blocks) == 2 and condition is not None:
             self.hoist_alike(begun[0], begun[1], region)
-        self.merge(ends, region, guard, chosen)
+        self.merge(ends, region, guard, chosen, condition if is_decided else None)
         if predicated is not None and condition is not None:
-            self.select_registers(chosen, condition, predicated.began, len(blocks))
+            self.select_registers(chosen, condition, predicated, len(blocks))
         return None
 
     def made_first(self, roots: int, cuts: int, began: int) -> list[tuple[object, Value]]:
@@ -371,11 +377,12 @@ class Lowering(Loops):
                 waiting.clear()
 
     def select_registers(
-        self, chosen: dict[EnvironmentKey, Chosen], condition: Value, began: int, arms: int
+        self, chosen: dict[EnvironmentKey, Chosen], condition: Value, predicated: Predicated, arms: int
     ) -> None:
-        """What predicated arms, begun at `began`, assign without computing it takes a SEL or FSEL.
+        """What predicated arms assign without computing it takes a SEL or FSEL.
 
-        So does the operand of `v += w`; what an arm computes is computed into the register. A comparison of
+        So does the operand of `v += w`, which each lane then adds, if only 0; what else an arm computes is
+        computed into the register. A comparison of
         integers that chooses between the two is one of them along (IMNMX). Where the other of two arms keeps
         what was there, it is a predicated MOV.
         """
@@ -389,8 +396,11 @@ class Lowering(Loops):
             type_ = variable.type if found is None else found[1]
             if variable.space is MemorySpace.LOCAL or type_.kind is TypeKind.BOOL:
                 continue
-            others = [one for one in known if one is not before]
-            if any(is_there(other, began) or is_updated(before, other, began) for other in others):
+            others, began = [one for one in known if one is not before], predicated.began
+            updated = [other for other in others if is_updated(before, other, began)]
+            for other in updated:
+                other.place = replace(other.place, region=predicated.region)
+            if updated or any(is_there(other, began) for other in others):
                 cost = () if spared else self.selection(type_)
                 is_moved = arms > 1 and before in known
                 value.cost = tuple((InstructionKind.MOV, number) for _, number in cost) if is_moved else cost

@@ -654,11 +654,11 @@ class Environment:
             assigned = (key for arm in self.undo[met[0] :] for key in arm)
             met[1].append({key: self.environment[key] for key in assigned})
 
-    def leavers_met(self, target: object, region: int, guard: Value) -> None:
-        """Here those who left for `target` meet the others: merge what they assigned."""
+    def leavers_met(self, target: object, region: int, guard: Value, condition: Value | None = None) -> None:
+        """Here those who left for `target` meet the others: merge what they assigned, by `condition`."""
         ends = [*self.met.pop(target)[1], self.undone()]
         if len(ends) > 1:
-            self.merge(ends, region, guard)
+            self.merge(ends, region, guard, condition=condition)
         else:
             for key, value in ends[0].items():
                 self._set(key, value)
@@ -669,10 +669,11 @@ class Environment:
         region: int,
         guard: Value | None = None,
         chosen: dict[EnvironmentKey, Chosen] | None = None,
+        condition: Value | None = None,
     ) -> None:
         """After a branch that `guard` decides: what each arm assigned, or what was there before.
 
-        `chosen`: takes what is one of several values now.
+        `chosen`: takes what is one of several values now. `condition`: the constant that alone decides.
         """
         keys = dict.fromkeys(key for end in ends for key in end)
         for key in keys:
@@ -684,7 +685,11 @@ class Environment:
                 values.append(before)
             known = list(dict.fromkeys(value for value in values if value is not None))
             value = known[0]
-            if len(known) > 1:
+            if condition is not None and all(one.shape is Shape.CONSTANT for one in known):
+                value = (
+                    known[0] if len(known) == 1 else self.copied((*known, condition), region, known[0].bits)
+                )
+            elif len(known) > 1:
                 value = self.joined(known, region)
                 value.guards = () if guard is None else (guard,)
                 if chosen is not None and before is not None:

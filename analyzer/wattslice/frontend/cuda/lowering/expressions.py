@@ -221,8 +221,11 @@ def _(body: Body, node: Node) -> Expr:
     if where is not None:
         value = read(body, where, body.span(node))
         bits = None if field is None or body.is_host else body.unit.types.bits_of_field(field.raw)
-        if bits is not None:  # the tree has whole members only: who computes values must not take it for one
-            parts = value, Constant(bits, ir.INT32, value.span)
+        if (
+            field is not None and bits is not None
+        ):  # the tree has whole members only: who computes values must not take it for one
+            first = body.unit.types.first_bit_of_field(field.raw) % (value.type.bits or 8)
+            parts = value, *(Constant(number, ir.INT32, value.span) for number in (bits, first))
             return ir.Intrinsic(ir.BIT_FIELD, parts, (), ir.Semantics.IDENTITY, False, value.type, value.span)
         return value
     if not children:

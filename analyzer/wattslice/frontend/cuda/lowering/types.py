@@ -191,6 +191,10 @@ class TypeTable:
         """The width of a bit-field; None of any other declaration."""
         return int(library().clang_getFieldDeclBitWidth(raw)) if self.is_bit_field(raw) else None
 
+    def first_bit_of_field(self, raw: CXCursor) -> int:
+        """Where a member begins in its record."""
+        return int(self._offset(raw))
+
     def is_volatile(self, raw: CXCursor) -> bool:
         """Whether what a cursor names is volatile."""
         type_: CXType = self._cursor_type(raw)
