@@ -119,7 +119,7 @@ class Boundaries:
     ) -> None:
         """`left op right` was evaluated, a comparison."""
         self._known.add(expr)
-        difference = self._difference(expr, left, right, active)
+        difference = self._difference(expr, left, right)
         if self.is_iterating:
             a = _whole(left.offset if isinstance(left, Pointer) else left)
             b = _whole(right.offset if isinstance(right, Pointer) else right)
@@ -180,7 +180,7 @@ class Boundaries:
     def minimum(self, expr: _Source, left: Value, right: Value, active: NDArray[np.bool_]) -> None:
         """The smaller or greater of two was taken."""
         if isinstance(expr, ir.Loop) or expr in self._deciding:
-            difference = self._difference(expr, left, right, active)
+            difference = self._difference(expr, left, right)
             if difference is not None:
                 self._split(expr, difference, active, 0)
 
@@ -232,7 +232,7 @@ class Boundaries:
             return
         if op is ir.BinaryOp.SUB and isinstance(amount, int):
             op, amount = ir.BinaryOp.ADD, -amount
-        distance = self._difference(loop, limit, first, active)
+        distance = self._difference(loop, limit, first)
         if distance is None:
             return
         if op is not ir.BinaryOp.ADD or not isinstance(amount, int) or not amount:
@@ -454,9 +454,7 @@ class Boundaries:
         # Mostly the first lane tells.
         return bool(rows[0, 0] != rows[-1, 0]) or bool((rows != rows[:1]).any())
 
-    def _difference(
-        self, source: _Source, left: Value, right: Value, active: NDArray[np.bool_]
-    ) -> Ints | None:
+    def _difference(self, source: _Source, left: Value, right: Value) -> Ints | None:
         """`left - right` where blocks differ in it; None where they do not, or it is unknown."""
         a = left.offset if isinstance(left, Pointer) else left
         b = right.offset if isinstance(right, Pointer) else right

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.launches.command_line import MOST_IN_ONE, OUT_OF_RANGE, TOO_LONG, text_of
 from wattslice.launches.memory import (
+    ELEMENTS,
     Memory,
     Pointer,
     Record,
@@ -19,13 +20,11 @@ from wattslice.launches.memory import (
     Value,
     condition_of,
     convert,
-    elements_of,
     is_text_object,
     moved,
 )
 
-_ELEMENTS = elements_of(0)
-_LENGTH = _ELEMENTS - 1
+_LENGTH = ELEMENTS - 1
 """Where the length of a vector is kept."""
 
 
@@ -60,10 +59,10 @@ def constructed_vector(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     if len(values) == 1 and isinstance(first, int) and (zero := zero_of(node.type)) is not None:
         value, type_ = convert(*zero), zero[1]
         places = range(min(first, _MOST_FILLED))
-        return Record({_LENGTH: first, **{_ELEMENTS + at * type_.size_bytes: value for at in places}})
+        return Record({_LENGTH: first, **{ELEMENTS + at * type_.size_bytes: value for at in places}})
     if isinstance(first, Record):
         if given.kind is ir.TypeKind.ARRAY:
-            elements = {moved(key, _ELEMENTS): cell for key, cell in first.cells.items()}
+            elements = {moved(key, ELEMENTS): cell for key, cell in first.cells.items()}
             return Record({**elements, _LENGTH: given.length or 0})
         return first if is_vector(given) else Unknown("a vector made of something else")
     if isinstance(first, Unknown):
@@ -78,7 +77,7 @@ def constructed_vector(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     if len(values) == 2 and (size := node.arguments[1].type.size_bytes):
         parts = values[1].cells if isinstance(values[1], Record) else {0: values[1]}
         for number in range(min(first, _MOST_FILLED)):
-            cells.update({moved(key, _ELEMENTS + number * size): part for key, part in parts.items()})
+            cells.update({moved(key, ELEMENTS + number * size): part for key, part in parts.items()})
     return Record(cells)
 
 
@@ -87,7 +86,7 @@ def _words(type_: ir.Type, first: Pointer, length: Value) -> dict[int, Value]:
     if "<std::basic_string<char" not in type_.name or not isinstance(length, int):
         return {}
     cells = (first.storage.cells.get(first.offset + 8 * at) for at in range(min(length, _MOST_WORDS)))
-    return {_ELEMENTS + at: text for at, cell in enumerate(cells) if (text := text_of(cell or 0)) is not None}
+    return {ELEMENTS + at: text for at, cell in enumerate(cells) if (text := text_of(cell or 0)) is not None}
 
 
 _MOST_WORDS = 256
@@ -104,7 +103,7 @@ def _copied(first: Pointer, length: Value, type_: ir.Type) -> dict[int, Value]:
         return {}
     parts = elements(first, length, size)
     return {
-        moved(key, _ELEMENTS + at * size): cell for at, part in enumerate(parts) for key, cell in part.items()
+        moved(key, ELEMENTS + at * size): cell for at, part in enumerate(parts) for key, cell in part.items()
     }
 
 
@@ -144,7 +143,7 @@ _SCALARS = {
 
 def vector_at(where: Pointer) -> Pointer:
     """Where the elements of the vector at an address begin."""
-    start, length = (moved(key, where.offset) for key in (_ELEMENTS, _LENGTH))
+    start, length = (moved(key, where.offset) for key in (ELEMENTS, _LENGTH))
     return Pointer(where.storage, start, length)
 
 

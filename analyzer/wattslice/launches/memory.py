@@ -441,19 +441,18 @@ _PAGE = 1 << 40
 """How far apart the elements of the vectors in an object are kept: none reaches into what lies behind it."""
 
 
-def elements_of(offset: int) -> int:
-    """Where the elements of the vector at `offset` begin; its length is kept in front of them."""
-    return _PAGE * (offset + 1) + 8
+ELEMENTS = _PAGE + 8
+"""Where the elements of a vector begin, which lies at 0; its length is kept in front of them."""
 
 
 def is_length(key: int) -> bool:
     """Whether a cell holds the length of a vector."""
-    return key >= _PAGE and key % _PAGE == elements_of(0) % _PAGE - 1
+    return key >= _PAGE and key % _PAGE == ELEMENTS % _PAGE - 1
 
 
 def length_cell(vector: Pointer) -> Cell:
     """Where the length of a vector is kept."""
-    return vector.storage, moved(elements_of(0) - 1, vector.offset)
+    return vector.storage, moved(ELEMENTS - 1, vector.offset)
 
 
 def _inside(key: int, offset: int, end: int) -> int | None:

@@ -122,7 +122,8 @@ class _Host:
         found: dict[ir.Variable, str] = {}
         for stmt in _before(self._body, launch) if self._has_zeros else ():
             for variable, values in ir.values_given(stmt).items():
-                if _is_call(values[0], "calloc"):
+                value = ir.strip_casts(values[0])
+                if isinstance(value, ir.Call) and value.name == "calloc":
                     found[variable] = f"calloc in line {stmt.span.line}"
             for node in (
                 node for expr in ir.statement_expressions(stmt) for node in ir.walk_expressions(expr)
@@ -211,11 +212,6 @@ def _is_write(node: ir.Expr) -> TypeGuard[ir.Call]:
 def _names(expr: ir.Expr, array: ir.Variable) -> bool:
     expr = ir.strip_casts(expr)
     return ir.read_variable(expr) is array or (isinstance(expr, ir.AddressOf) and expr.variable is array)
-
-
-def _is_call(expr: ir.Expr, name: str) -> bool:
-    expr = ir.strip_casts(expr)
-    return isinstance(expr, ir.Call) and expr.name == name
 
 
 def _allocations(body: ir.Block, nodes: Iterable[ir.Expr]) -> dict[ir.Variable, ir.Expr | None]:

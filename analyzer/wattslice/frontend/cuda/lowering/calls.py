@@ -737,17 +737,17 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
             value = body.expr(arguments[0])
             if value.type.kind is TypeKind.RECORD or value.type.lanes > 1:
                 return value
-            return aggregate(body, _filled(body, (value,), span), type_, span)
-        return aggregate(body, _filled(body, tuple(body.expr(a) for a in arguments), span), type_, span)
+            return aggregate(_filled((value,), span), type_, span)
+        return aggregate(_filled(tuple(body.expr(a) for a in arguments), span), type_, span)
     if type_.kind is TypeKind.FLOAT and type_.bits == 16:
         values = tuple(body.expr(a) for a in arguments)
         if type_.lanes > 1 and len(values) != 1:
-            return aggregate(body, values, type_, span)
+            return aggregate(values, type_, span)
         return convert(body, values[0], type_, span) if values else Construct((), (), type_, span)
     if type_.lanes > 1 or type_.kind is not TypeKind.RECORD:
         if len(arguments) == 1:
             return convert(body, body.expr(arguments[0]), type_, span)
-        return aggregate(body, tuple(body.expr(a) for a in arguments), type_, span)
+        return aggregate(tuple(body.expr(a) for a in arguments), type_, span)
     if body.is_host and type_.name in THREADS:
         begun = on_a_thread(type_.name, tuple(body.expr(a) for a in arguments), type_, span)
         if begun is not None:
@@ -793,7 +793,7 @@ def inline_constructor(body: Body, node: Node, info: FunctionInfo, arguments: li
     return inline(body, node, info, this, arguments, span, is_constructor=True)[0]
 
 
-def _filled(body: Body, parts: tuple[Expr, ...], span: Span) -> tuple[Expr, ...]:
+def _filled(parts: tuple[Expr, ...], span: Span) -> tuple[Expr, ...]:
     return (*parts, *(Constant(1, ir.UINT32, span) for _ in range(3 - len(parts))))
 
 

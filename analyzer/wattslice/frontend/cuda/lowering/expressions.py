@@ -292,8 +292,8 @@ def _(body: Body, node: Node) -> Expr:
     values = tuple(_part(body, own, *pair) for pair in zip(named, children, strict=False))
     if body.is_host:
         values = (*values, *_zeros_behind(body, len(values), node, type_, body.span(node)))
-        return temporary(body, node, aggregate(body, values, type_, body.span(node)))
-    return aggregate(body, values, type_, body.span(node))
+        return temporary(body, node, aggregate(values, type_, body.span(node)))
+    return aggregate(values, type_, body.span(node))
 
 
 def _is_by_place(body: Body, type_: ClangType, fields: tuple[Node, ...], children: list[Node]) -> bool:
@@ -366,7 +366,7 @@ def _placed(body: Body, type_: ClangType, given: deque[Node], span: Span, *, is_
                 parts[place] = rest or unread(span)
     order = sorted(parts)
     if not fields or own.lanes > 1:
-        return aggregate(body, tuple(parts[place] for place in order), own, span)
+        return aggregate(tuple(parts[place] for place in order), own, span)
     named: list[tuple[str, Expr]] = []
     for place in order:
         part = parts[place]
@@ -449,7 +449,7 @@ def _zeros_behind(body: Body, given: int, node: Node, type_: Type, span: Span) -
         yield part
 
 
-def aggregate(body: Body, parts: tuple[Expr, ...], type_: Type, span: Span) -> Expr:
+def aggregate(parts: tuple[Expr, ...], type_: Type, span: Span) -> Expr:
     """A record, vector or array value from its parts."""
     names: tuple[str, ...] = ()
     if type_.kind is TypeKind.RECORD:
@@ -614,12 +614,12 @@ def arithmetic(body: Body, op: BinaryOp, left: Expr, right: Expr, type_: Type, s
     """A binary operator on two values, pointer arithmetic included."""
     if left.type.kind in (TypeKind.POINTER, TypeKind.ARRAY) and op in (BinaryOp.ADD, BinaryOp.SUB):
         if right.type.kind not in (TypeKind.POINTER, TypeKind.ARRAY):
-            return offset(body, left, right, op is BinaryOp.SUB, span)
+            return offset(left, right, op is BinaryOp.SUB, span)
         size = 0 if left.type.element is None or body.is_host else left.type.element.size_bytes
         if op is BinaryOp.SUB and size > 1:
             return _distance(left, right, size, type_, span)
     elif right.type.kind in (TypeKind.POINTER, TypeKind.ARRAY) and op is BinaryOp.ADD:
-        return offset(body, right, left, False, span)
+        return offset(right, left, False, span)
     if op in (BinaryOp.SHL, BinaryOp.SHR):
         operand_type = promoted(left.type)
     else:
@@ -642,7 +642,7 @@ def _distance(left: Expr, right: Expr, size: int, type_: Type, span: Span) -> Ex
     return binary(BinaryOp.SHR, distance, by, ir.INT64, type_, span)
 
 
-def offset(body: Body, pointer: Expr, index: Expr, subtract: bool, span: Span) -> Expr:
+def offset(pointer: Expr, index: Expr, subtract: bool, span: Span) -> Expr:
     """`pointer + index`, written as such."""
     element = pointer.type.element
     scale = element.size_bytes if element is not None else 1

@@ -135,14 +135,14 @@ def _configured_launch(body: Body, node: Node, name: str, arguments: list[Node])
     def part(*names: str) -> Expr:
         for field in place.type.fields:
             if field.name in names:
-                return read(body, member(body, place, field.name, field.offset_bytes, field.type, span), span)
+                return read(body, member(place, field.name, field.offset_bytes, field.type, span), span)
         return ir.Construct((), (), ir.UNKNOWN_TYPE, span)
 
     place, is_kernel = where, None
     inner = next((field for field in where.type.fields if field.name == "kernel"), None)
     if inner is not None:
         is_kernel = ir.Unary(ir.UnaryOp.NOT, part("type"), ir.BOOL, span)  # cudaGraphNodeTypeKernel is 0
-        place = member(body, where, inner.name, inner.offset_bytes, inner.type, span)
+        place = member(where, inner.name, inner.offset_bytes, inner.type, span)
     grid, block = part("gridDim"), part("blockDim")
     shared = part("dynamicSmemBytes", "sharedMemBytes")
     values: tuple[Expr, ...] = ()

@@ -283,7 +283,7 @@ def _member_initialisers(body: Body, info: FunctionInfo, span: Span) -> list[Stm
             is_reference = declaration is not None and body.unit.types.is_reference(declaration.raw)
             type_ = pointer_to(type_) if is_reference else type_
             value = body.expr(child) if declaration is None else bound(body, declaration, child)
-            target = member(body, this, field.spelling, offset, type_, span)
+            target = member(this, field.spelling, offset, type_, span)
             if isinstance(target, RegisterPlace):
                 note_pointer(body, target.variable, target.path, value)
             stored = ir.Assign(place_for_access(body, target), None, value, type_, type_, span)

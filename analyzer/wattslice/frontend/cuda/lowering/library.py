@@ -89,7 +89,7 @@ def library_call(body: Body, node: Node, name: str, arguments: list[Node], span:
     if name.startswith("make_"):
         type_ = body.type(node)
         if type_.lanes > 1 or type_.kind is TypeKind.RECORD:
-            return aggregate(body, tuple(body.expr(a) for a in arguments), type_, span)
+            return aggregate(tuple(body.expr(a) for a in arguments), type_, span)
     rule = builtin(name)
     if rule is None:
         return None
@@ -132,7 +132,7 @@ def _packed(body: Body, name: str, values: tuple[Expr, ...], type_: ir.Type, spa
         return ir.Extract(values[0], word[1], type_, span)
     if name == "__lowhigh2highlow" and values and values[0].type.lanes == 2:
         lane = values[0].type.lane
-        return aggregate(body, tuple(extract(values[0], field, lane, span) for field in "yx"), type_, span)
+        return aggregate(tuple(extract(values[0], field, lane, span) for field in "yx"), type_, span)
     half = _HALF_OF_PAIR.match(name)
     if half is not None and values:
         field = "x" if half[1] == "low" else "y"
@@ -141,9 +141,9 @@ def _packed(body: Body, name: str, values: tuple[Expr, ...], type_: ir.Type, spa
         parts = tuple(extract(value, field, value.type.lane, span) for value in values)
         if type_.lanes == 1:
             return convert(body, parts[0], type_, span)
-        return aggregate(body, parts, type_, span) if len(parts) > 1 else ir.Construct(parts, (), type_, span)
+        return aggregate(parts, type_, span) if len(parts) > 1 else ir.Construct(parts, (), type_, span)
     if len(values) > 1 and _PAIR.match(name):
-        return aggregate(body, values, type_, span)
+        return aggregate(values, type_, span)
     return None
 
 

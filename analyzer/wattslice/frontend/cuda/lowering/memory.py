@@ -28,7 +28,7 @@ from wattslice.ir import AddressOf, Expr, MemorySpace, Read, RegisterPlace, Span
 from wattslice.ir.objects import part_of, pointers_in
 
 
-def in_registers(body: Body, variable: Variable) -> bool:
+def in_registers(variable: Variable) -> bool:
     """Whether a variable is read by name: registers, and everything but arrays on the host."""
     return variable.space is MemorySpace.REGISTER or (
         variable.space in (MemorySpace.HOST, MemorySpace.TEXTURE) and variable.type.kind is not TypeKind.ARRAY
@@ -110,7 +110,7 @@ def note_parameter(body: Body, parameter: Variable) -> None:
             behind = ir.Behind(parameter, offset)
             where = Variable(name, type_, MemorySpace.REGISTER, parameter.role, parameter.span, behind=behind)
             found[path] = Pointee(MemorySpace.GLOBAL, where)
-        body.pointees[parameter, path if in_registers(body, parameter) else _at(offset)] = found[path]
+        body.pointees[parameter, path if in_registers(parameter) else _at(offset)] = found[path]
 
 
 def _at(offset_bytes: int) -> tuple[str, ...]:
@@ -341,7 +341,7 @@ def _address_in_variable(body: Body, where: RegisterPlace, type_: Type, span: Sp
     return ir.PointerOffset(start, None, 1, offset, False, False, type_, span)
 
 
-def member(body: Body, base: Location, name: str, offset_bytes: int, type_: Type, span: Span) -> Location:
+def member(base: Location, name: str, offset_bytes: int, type_: Type, span: Span) -> Location:
     """The member `name` of an object."""
     if isinstance(base, RegisterPlace):
         return RegisterPlace(base.variable, (*base.path, name), type_)
@@ -385,7 +385,7 @@ def loaded(body: Body, where: Location, span: Span) -> Expr:
 
 def location_of_variable(body: Body, variable: Variable, span: Span) -> Location:
     """Where a variable itself is."""
-    if in_registers(body, variable):
+    if in_registers(variable):
         return RegisterPlace(variable, (), variable.type)
     return Cell(AddressOf(variable, pointer_to(variable.type), span), variable.space, variable.type, variable)
 
@@ -422,12 +422,12 @@ def _(body: Body, node: Node) -> Location | None:
         base, type_, offset = _host_member(body, base, field, offset, type_, body.span(node))
     if field is not None and body.unit.types.is_reference(field.raw):
         span = body.span(node)
-        held = member(body, base, name, offset, pointer_to(type_), span)
+        held = member(base, name, offset, pointer_to(type_), span)
         kept = body.pointees.get((held.variable, held.path)) if isinstance(held, RegisterPlace) else None
         if kept is not None and kept.named is not None:
             return kept.named
         return dereference(body, read(body, held, span), type_)
-    return member(body, base, name, offset, type_, body.span(node))
+    return member(base, name, offset, type_, body.span(node))
 
 
 def _host_member(

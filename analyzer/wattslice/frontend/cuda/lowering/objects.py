@@ -160,7 +160,7 @@ def part_at(body: Body, where: Location, path: Sequence[Node | int], span: Span)
             where = where if declaration is None else base_at(body, where, declaration, span)
         elif isinstance(step, Node):
             offset = body.unit.types.field_offset_bytes(step.raw)
-            where = member(body, where, step.spelling, offset, body.unit.types.of(step.raw), span)
+            where = member(where, step.spelling, offset, body.unit.types.of(step.raw), span)
         else:
             element = where.type.element or ir.UNKNOWN_TYPE
             offset = step * element.size_bytes
@@ -401,7 +401,7 @@ def made_parts(
         type_ = body.unit.types.of(field.raw)
         type_ = pointer_to(type_) if body.unit.types.is_reference(field.raw) else type_
         offset = body.unit.types.field_offset_bytes(field.raw)
-        place = member(body, where, field.spelling, offset, type_, span)
+        place = member(where, field.spelling, offset, type_, span)
         if value is None:
             result += made_of_nothing(body, place, field.type, span)
             continue

@@ -1124,14 +1124,14 @@ def _part(body: Body, where: Location, position: int, node: Node, span: Span) ->
     type_ = where.type
     if _is_tuple(type_) and position:  # it has its first part, and a tuple of the others
         rest = type_.fields[1]
-        where = member(body, where, rest.name, rest.offset_bytes, rest.type, span)
+        where = member(where, rest.name, rest.offset_bytes, rest.type, span)
         return _part(body, where, position - 1, node, span)
     if type_.kind is TypeKind.RECORD and position < len(type_.fields):
         field = type_.fields[position]
-        return member(body, where, field.name, field.offset_bytes, field.type, span)
+        return member(where, field.name, field.offset_bytes, field.type, span)
     if type_.lanes > position and type_.lanes > 1:
         lane = type_.lane
-        return member(body, where, "xyzw"[position], position * lane.size_bytes, lane, span)
+        return member(where, "xyzw"[position], position * lane.size_bytes, lane, span)
     if type_.kind is TypeKind.ARRAY and type_.element is not None and isinstance(where, Cell):
         index = Constant(position, ir.INT32, span)
         element = type_.element

@@ -89,7 +89,7 @@ def _load(body: FunctionBody, instruction: Instruction, span: Span) -> bool:
     type_ = access_type(instruction)
     targets = _elements(instruction.operands[0])
     if space_of(instruction.modifiers) == "param":
-        _load_parameter(body, instruction, type_, targets, span)
+        _load_parameter(body, instruction, targets, span)
         return True
     place = place_of(body, instruction, span, address, type_)
     if len(targets) == 1:
@@ -143,7 +143,7 @@ def _elements(operand: Operand) -> tuple[Operand, ...]:
 
 
 def _load_parameter(
-    body: FunctionBody, instruction: Instruction, type_: Type, targets: tuple[Operand, ...], span: Span
+    body: FunctionBody, instruction: Instruction, targets: tuple[Operand, ...], span: Span
 ) -> None:
     """Parameters lie in registers: reading one costs nothing."""
     place = parameter_place(instruction)
