@@ -381,6 +381,8 @@ class Loops(ExpressionEvaluator):
         """The iteration that begins as another one before it did, `(that, this)`; `(0, 0)`: none so far."""
         self._begin_survey(shape.loop)
         phases = [self._present(shape, decisive)]
+        if not phases[0]:  # what the look does not follow
+            return 0, 0
         for ran in range(1, MOST_PHASES + 1):
             self._run_body(shape.loop, self.state.masks.all)
             now = self._present(shape, decisive)
