@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from enum import Enum, auto
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
@@ -358,14 +358,17 @@ class Loops(ExpressionEvaluator):
         if not isinstance(trips, int) or known.leaving is not None or self.is_surveying:
             return []
         decisive = handed_on(state.launch.kernel, shape)
-        if self._is_short(shape, trips) or not all(map(_is_known, self._present(shape, decisive).values())):
+        present = self._present(shape, decisive)
+        if self._is_short(shape, trips) or not all(map(_is_known, present.values())):
             return []
         if not decisive or not shape.counters.isdisjoint(_deciding_inside(loop)):
             return []
         try:
             looked = look(state, loop, mask, 1, self._fixed(loop, mask))
             shadow = type(self)(shadow_of(state, loop, looked), self.profile)
-            begun, ran = shadow.comes_again(shape, decisive) if looked.has_all_kinds else (0, 0)
+            begun, ran = (
+                shadow.comes_again(shape, decisive, present.keys()) if looked.has_all_kinds else (0, 0)
+            )
             shadow.forget()
         except (SurveyError, BudgetExceededError):
             return []
@@ -377,11 +380,16 @@ class Loops(ExpressionEvaluator):
         whole = [_Stratum(k, k, k + 1, float(rounds)) for k in range(last, trips - rest)]
         return singles[:ran] + whole + singles[ran:]
 
-    def comes_again(self, shape: LoopShape, decisive: frozenset[ir.Variable]) -> tuple[int, int]:
-        """The iteration that begins as another one before it did, `(that, this)`; `(0, 0)`: none so far."""
+    def comes_again(
+        self, shape: LoopShape, decisive: frozenset[ir.Variable], present: Set[ir.RegisterKey]
+    ) -> tuple[int, int]:
+        """The iteration that begins as another one before it did, `(that, this)`; `(0, 0)`: none so far.
+
+        `present`: the parts of the decisive variables that have values before the loop.
+        """
         self._begin_survey(shape.loop)
         phases = [self._present(shape, decisive)]
-        if not phases[0]:  # what the look does not follow
+        if phases[0].keys() != present:  # something is not followed here
             return 0, 0
         for ran in range(1, MOST_PHASES + 1):
             self._run_body(shape.loop, self.state.masks.all)
