@@ -509,7 +509,8 @@ def test_kinds_of_blocks_add_up_to_all_blocks(tmp_path, blocks):
     twice = found.with_counts([2 * one for one in found.thread_counts], found.warp_counts)
     assert twice.kinds[0].thread_counts == pytest.approx([2 * one for one in found.kinds[0].thread_counts])
     assert twice.kinds[0].warp_counts == found.kinds[0].warp_counts
-    assert found.block_shares[chance] == pytest.approx(6 / blocks)
+    in_loop = found.sites[1]  # looked at in a block of 1000 or 2000 iterations
+    assert round(9 / blocks / in_loop.block_scale, 6) in (1, 2)
 
 
 def test_blocks_of_equal_work_are_of_one_kind(tmp_path):

@@ -6,30 +6,40 @@ import random
 import numpy as np
 import pytest
 
-from wattslice.counting.touched import MOST_ITERATIONS, Touched
+from wattslice.counting.sampling import sample_threads
+from wattslice.counting.touched import MOST_KEPT, Stretch, Touched, united
 
 from .counted import counted
 from .test_traffic import moved_by
 
-LANES = np.ones(64, bool)
+THREADS = sample_threads((1, 1, 1), (64, 1, 1))
+LANES = np.ones(64)
 
 
 def sectors(runs):
-    return {sector for first, behind in runs for sector in range(first, behind)}
+    return {sector for first, behind in runs for sector in range(first // 32, -(-behind // 32))}
 
 
 def corners(trips):
     """The iterations that are evaluated of loops inside each other: the first of all, and the last of the
-    innermost loop, of that and the loop around it, and so on.
+    innermost loop, of that and the loop around it, and so on; each with those that it stands for.
     """
-    yield tuple(0 for _ in trips)
-    for depth in range(len(trips) - 1, -1, -1):
-        if trips[depth] > 1:
-            yield (*(0 for _ in trips[:depth]), *(one - 1 for one in trips[depth:]))
+    if not trips:
+        yield ()
+        return
+    half = (trips[0] + 1) // 2
+    for rest in corners(trips[1:]):
+        yield (Stretch(0, 0, half, trips[0]), *rest)
+    if half < trips[0]:
+        yield (
+            Stretch(trips[0] - 1, half, trips[0], trips[0]),
+            *(Stretch(one - 1, 0, one, one) for one in trips[1:]),
+        )
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(60))
 def test_iterations_between_those_evaluated_are_found(seed):
+    """Also where lanes run the innermost loop differently often."""
     draw = random.Random(seed)
     trips = tuple(draw.choice((1, 2, 3, 7)) for _ in range(draw.randint(1, 3)))
     steps = [draw.choice((0, 4, -4, 32, 8192, -8192, 100)) for _ in trips]
@@ -37,46 +47,99 @@ def test_iterations_between_those_evaluated_are_found(seed):
         [draw.choice((4 * lane, 32 * lane, 8192 * (lane // 8) + 4 * (lane % 8))) for lane in range(64)]
     )
     size = draw.choice((1, 4, 8, 12, 16))
-    touched, visits = Touched(), list(corners(trips))
-    of_each = np.prod(trips) / len(visits)
-    for place in visits:
-        offsets = lanes + sum(step * k for step, k in zip(steps, place, strict=True))
-        touched.visit(offsets, LANES * of_each, tuple(zip(place, trips, strict=True)))
-    found = touched.runs(size, 32)
-    assert found is not None
+    own = np.array([draw.randint(1, trips[-1]) for _ in range(64)]) if draw.random() < 0.5 else trips[-1]
+    touched = Touched(THREADS, 0)
+    for around in corners(trips):
+        inner = around[len(trips) - 1]
+        around = (*around[: len(trips) - 1], Stretch(inner.place, inner.first, inner.behind, own))
+        weights = LANES
+        for one in around:
+            weights = weights * np.maximum(0, np.minimum(one.trips, one.behind) - one.first)
+        offsets = lanes + sum(step * one.place for step, one in zip(steps, around, strict=True))
+        touched.visit(offsets, weights, around)
+    found = touched.runs(size)
     wanted = {
         byte // 32
         for place in itertools.product(*map(range, trips))
-        for lane in lanes
+        for lane, most in zip(lanes, np.broadcast_to(own, 64), strict=True)
+        if place[-1] < most
         for first in (lane + sum(step * k for step, k in zip(steps, place, strict=True)),)
         for byte in range(first, first + size)
     }
+    assert found is not None
     assert sectors(found) == wanted
     assert all(behind < first for (_, behind), (first, _) in itertools.pairwise(found))
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_runs_that_come_again_are_united(seed):
+    draw = random.Random(seed)
+    runs = [(at, at + draw.randint(1, 90)) for at in (draw.randint(-500, 3000) for _ in range(5))]
+    loops = [
+        (draw.choice((0, 4, -4, 31, 100, -1000)), [draw.randint(1, 5) for _ in runs])
+        for _ in range(draw.randint(0, 3))
+    ]
+    first, behind = np.array(runs).T
+    found = united(first, behind, [(step, np.array(numbers)) for step, numbers in loops])
+    assert found is not None
+    wanted = {
+        byte // 32
+        for run, (low, high) in enumerate(runs)
+        for place in itertools.product(*(range(numbers[run]) for _, numbers in loops))
+        for byte in range(low, high)
+        for byte in (byte + sum(step * k for (step, _), k in zip(loops, place, strict=True)),)
+    }
+    assert sectors(zip(*found, strict=True)) == wanted
+
+
 def visited(*visits):
-    touched = Touched()
+    touched = Touched(THREADS, 0)
     for visit in visits:
         touched.visit(*visit)
-    return touched.runs(4, 32)
+    return touched.runs(4)
 
 
 def test_what_is_evaluated_once_each_needs_no_loop():
-    assert visited((0, LANES * 1.0, None), (64, LANES * 1.0, None)) == ((0, 1), (2, 3))
+    assert visited((0, LANES, None), (64, LANES, None)) == ((0, 4), (64, 68))
+
+
+def test_other_lanes_and_other_distances_need_no_loop_either():
+    lanes = 4 * np.arange(64)
+    assert visited((lanes, LANES, None), (9 * lanes, LANES * (np.arange(64) == 63), None)) == (
+        (0, 256),
+        (9 * 252, 9 * 252 + 4),
+    )
+
+
+def test_each_run_of_an_outer_loop_has_its_own_inner_one():
+    """A triangle: iteration k of three goes through k + 1 elements from k * k on."""
+    outer = [Stretch(k, k, k + 1, 3) for k in range(3)]
+    visits = [(64 * 9, LANES, (outer[0], Stretch(0, 0, 1, 1)))]
+    for k in (1, 2):
+        half = (k + 2) // 2
+        visits += [
+            (64 * (9 + k * k), LANES * half, (outer[k], Stretch(0, 0, half, k + 1))),
+            (64 * (9 + k * k + k), LANES * (k + 1 - half), (outer[k], Stretch(k, half, k + 1, k + 1))),
+        ]
+    assert visited(*visits) == tuple((64 * at, 64 * at + 4) for at in (9, 10, 11, 13, 14, 15))
+
+
+def halves(trips, first=0, last=None):
+    """An iteration of the first half of a loop, and one of the second."""
+    last = trips - 1 if last is None else last
+    return (Stretch(first, 0, trips // 2, trips),), (Stretch(last, trips // 2, trips, trips),)
 
 
 @pytest.mark.parametrize(
     "visits",
     [
-        [(0, LANES * 2.0, None)],  # which iterations is not known
-        [(0, LANES * 2.0, ((0, 5),)), (64, LANES * 2.0, ((4, 5),))],  # one of five is missing
-        [(0, LANES * 2.0, ((0, 4),)), (64, LANES * 2.0, ((0, 4),))],  # one iteration, two places
-        [(0, LANES * 2.0, ((0, 4),)), (100, LANES * 2.0, ((3, 4),))],  # not by the same each time
-        [(0, LANES * 4.0, ((0, 4),))],  # nothing tells by how much
-        [(0, LANES * 2.0, ((0, 4),)), (64, LANES * 2.0 * (np.arange(64) < 32), ((3, 4),))],  # other lanes
-        [(0, LANES * 2.0, ((0, 4),)), (np.arange(64), LANES * 2.0, ((3, 4),))],  # some move, some do not
-        [(0, LANES * (MOST_ITERATIONS / 2 + 1), ((0, MOST_ITERATIONS + 2),))] * 2,
+        [(0, LANES * 2, None)],  # which iterations is not known
+        [(0, LANES * 3, halves(4)[0]), (64, LANES, halves(4)[1])],  # not so often
+        [(0, LANES * 2, halves(4)[0]), (64, LANES * 2, halves(4, last=0)[1])],  # one iteration, two places
+        [(0, LANES * 2, halves(4)[0]), (100, LANES * 2, halves(4)[1])],  # not by the same each time
+        [(0, LANES * 4, (Stretch(0, 0, 4, 4),))],  # nothing tells by how much
+        [(0, LANES * 2, halves(4)[0]), (np.arange(64), LANES * 2, halves(4)[1])],  # some move, some do not
+        [(64 * k, LANES, None) for k in range(MOST_KEPT // 64 + 1)],
         [],
     ],
 )

@@ -522,7 +522,7 @@ STEPPED = "p = x + blockIdx.x * n + threadIdx.x; " + SLICE.replace(
     ("loop", "n", "l2_mb", "l2_rounds", "dram_rounds"),
     [
         (SLICE, 4096, 4, 1, 1),  # 16 KiB of a block: L1 keeps them, 160 blocks have 2.6 MB together
-        (SLICE, 4096, 2, 8, 8),  # which this L2 does not hold
+        (SLICE, 4096, 2, 1, 1),  # which this L2 does not hold, and is not asked for again
         (SLICE, 65536, 60, 8, 1),  # 512 KiB of two blocks: no L1 holds them, L2 does
         (SLICE, 65536, 40, 8, 8),
         (STEPPED.replace("p = x", "const float *p = x"), 65536, 40, 8, 8),
@@ -541,6 +541,55 @@ def test_what_caches_cannot_keep_is_fetched_in_each_round(tmp_path, loop, n, l2_
     assert moved.l1_bytes == pytest.approx(8 * of_slice + 4)
     assert moved.l2_bytes == pytest.approx(l2_rounds * of_slice + 4)
     assert moved.dram_bytes == pytest.approx(dram_rounds * of_slice + 4)
+
+
+COLUMN = "for (int j = threadIdx.x; j < 1000; j += 256) s += t[j * n + blockIdx.x];"
+
+
+@pytest.mark.parametrize(
+    ("body", "l2_sectors", "dram_sectors"),
+    [  # sectors of `t`: of one block on the mean, and of all 1000 blocks
+        # a loop whose length is each lane's own: 3 to 10 neighbouring floats of 64, in one sector or two
+        ("FOR(0, i % 8 + 3) s += t[i * 64 + j];", 256 * 10 / 8, 256 * 10 / 8 * 1000),
+        # rows of 256 floats: two triangles of 30, 3 to 10 for each lane, 1 to 10 for each block
+        ("REP(30) FOR(0, k + 1) s += t[j * n + i];", 960, 960e3),
+        ("REP(30) FOR(k, 30) s += t[j * n + i];", 960, 960e3),
+        ("REP(9) FOR(0, i % 8 + 3) s += t[j * n + i];", 320, 320e3),
+        ("REP(3) FOR(0, blockIdx.x % 10 + 1) s += t[j * n + i];", 176, 176e3),
+        ("if (blockIdx.x % 10 == 0) REP(9) s += t[i];", 3.2, 3200),
+        ("REP(3) for (int j = i; j < 5 * n - 77; j += n) s += t[j];", 160, 159990),
+        # a loop that halves its counter, with rows of its own in each iteration
+        ("for (int k = 64; k > 0; k /= 2) FOR(0, 4) s += t[(5 * k + j) * n + i];", 896, 896e3),
+        # a block has a column: eight of them share the sectors of each row
+        (COLUMN, 1000, 125 * 1000),
+        ("REP(9) " + COLUMN, 1000, 125 * 1000),
+        ("s += t[blockIdx.x];", 1, 125),
+        ("FOR(0, 300) s += t[j * n + blockIdx.x];", 300, 300 * 125),
+    ],
+)
+def test_each_sector_comes_once_to_a_block_and_once_to_the_grid(tmp_path, body, l2_sectors, dram_sectors):
+    """1000 blocks of 256 threads, 160 at a time, which an L2 of 60 MB serves."""
+    source = f"""#define REP(n) for (int k = 0; k < n; k++)
+    #define FOR(from, to) for (int j = from; j < to; j++)
+    __global__ void k(float *o, const float *t, int n) {{ {INDEX} float s = 0; {body} o[i] = s; }}"""
+    launched, profile = counted(tmp_path, source, "k=1000:256", "k.n=256000")
+    requests = lower_instructions(launched.kernel, profile).requests
+    moved = traffic(launched, profile, requests, l2_bytes=60e6, resident_blocks=160, blocks_per_sm=2)
+    (own,) = (one for one in moved.by_access if not one.access.is_store)
+    assert own.l2_bytes * 256 == pytest.approx(32 * l2_sectors, rel=0.01)
+    assert own.dram_bytes * N == pytest.approx(32 * dram_sectors, rel=0.01)
+
+
+@pytest.mark.parametrize(("l2_bytes", "times"), [(3e6, 1), (2e6, 8)])
+def test_blocks_far_apart_share_sectors_if_l2_keeps_what_lies_between(tmp_path, l2_bytes, times):
+    """Eight blocks along y share a sector of each row; the 300 from one to the next touch 2.5 MB."""
+    source = """__global__ void k(float *o, const float *t) {
+      o[(blockIdx.y * 300 + blockIdx.x) * 256] = t[(blockIdx.x * 256 + threadIdx.x) * 1024 + blockIdx.y]; }"""
+    launched, profile = counted(tmp_path, source, "k=300,8:256")
+    requests = lower_instructions(launched.kernel, profile).requests
+    moved = traffic(launched, profile, requests, l2_bytes=l2_bytes, resident_blocks=160, blocks_per_sm=2)
+    (own,) = (one for one in moved.by_access if not one.access.is_store)
+    assert own.dram_bytes * 300 * 8 * 256 == pytest.approx(32 * 256 * 300 * times)
 
 
 STRIDED = "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < {n}; i += gridDim.x * blockDim.x)"

@@ -131,7 +131,6 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
         arms=tuple(_arms(state, profile, sampling)),
         assumptions=tuple(state.tallies.assumptions.values()),
         sampling=sampling,
-        block_shares=state.tallies.block_shares(),
         longest_warp=state.tallies.longest_warp(),
         kinds=state.tallies.kinds(),
     )

@@ -219,7 +219,7 @@ class ExpressionEvaluator:
         address = self.evaluate(place.address, mask)
         tally = self.state.tallies.sites[place.site]
         around = [frame for frame in self.state.loops if not (frame.is_switch or frame.is_block)]
-        known = tuple((frame.iteration, frame.trips) for frame in around if frame.trips is not None)
+        known = tuple(frame.stretch for frame in around if frame.stretch is not None)
         iteration = known if len(known) == len(around) else None
         tally.visit(place.type, place.space, address, mask, self.state.threads, iteration)
         return address

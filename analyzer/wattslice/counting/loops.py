@@ -9,6 +9,7 @@ iteration times a stated default.
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Set
@@ -50,6 +51,7 @@ from wattslice.counting.parameters import parameters_behind
 from wattslice.counting.pieces import representatives
 from wattslice.counting.sampling import WARP_SIZE, Mask
 from wattslice.counting.state import BudgetExceededError, LoopFrame, Meeting, StandIns, State
+from wattslice.counting.touched import Stretch
 from wattslice.counting.trips import trip_count, value_at
 from wattslice.counting.values import (
     VARYING,
@@ -136,13 +138,25 @@ class _End(Enum):
 class _Stratum(Struct, frozen=True, eq=False):
     """An iteration to run, which stands for those from `first` to below `end`; arrays where lanes differ.
 
-    It counts `weight` times in the lanes that run it.
+    It counts `weight` times in the lanes that run it. `cover`: those that it stands for with this weight,
+    where they lie side by side; None: not known.
     """
 
     representative: _Trips
     first: _Edge
     end: _Edge
     weight: float = 1.0
+    cover: tuple[float, float] | None = None
+
+    def stretch(self, trips: _Trips) -> Stretch | None:
+        """Which of the `trips` of each lane it stands for; None where that is not known."""
+        first, end = self.cover or (self.first, self.end)
+        if self.cover is None and self.weight != 1.0:
+            return None
+        place = self.representative
+        if isinstance(place, np.ndarray) or isinstance(first, np.ndarray) or isinstance(end, np.ndarray):
+            return None
+        return Stretch(place, first, end, trips)
 
 
 class _Trip(Struct, frozen=True, eq=False):
@@ -605,8 +619,7 @@ class Loops(ExpressionEvaluator):
                 if found.error and is_long:
                     self._tell_sampled(shape.loop, len(found.iterations), longest, mask, found.error)
                 if is_long or not (found.error or 4 * len(found.iterations) > longest):
-                    pairs = zip(found.iterations, found.weights, strict=True)
-                    return [_Stratum(k, k, k + 1, weight) for k, weight in pairs]
+                    return _as_planned(found)
         strata = self._strata_alike(known, shape, longest)
         if shape.iterations_differ and len(strata) < longest:
             self._tell_sampled(shape.loop, len(strata), longest, mask)
@@ -852,10 +865,7 @@ class Loops(ExpressionEvaluator):
                     value = _value_after(induction, start, amount, representative)
                     state.assign(induction.variable, value, running)
             previous = representative
-            if isinstance(representative, int) and isinstance(trips, int):
-                frame.iteration, frame.trips = representative, trips
-            else:
-                frame.trips = None
+            frame.stretch = stratum.stretch(trips)
             before = self._registers(shape)
             if boundaries is not None:
                 boundaries.iterate(representative)
@@ -980,6 +990,7 @@ class Loops(ExpressionEvaluator):
             tally.iterations += running.thread_mean
             ran += running.thread_mean
             ran_warps += running.warp_mean
+            frame.stretch = Stretch(iteration, iteration, iteration + 1, iteration + 1)
             running = self._run_body(loop, running)
             out = masks.sum(out, frame.broken)
             if running.is_empty:
@@ -1086,6 +1097,7 @@ class Loops(ExpressionEvaluator):
         if measured is not None:
             trips = measured
         frame.expected_trips = DEFAULT_TRIPS if measured is None else max(1.0, measured)
+        frame.stretch = None
         state.forks.append(True)
         warp_trips = trips if measured is None else of_warps
         first = mask if trips > 1.0 else state.masks.diverging(mask, trips, warp_trips)
@@ -1167,6 +1179,14 @@ def _lanes_part(trips: _Trips) -> bool:
         return False
     warps = trips.reshape(-1, WARP_SIZE)
     return float((warps.max(axis=1) != warps.min(axis=1)).mean()) > MANY_WARPS
+
+
+def _as_planned(found: Plan) -> list[_Stratum]:
+    """The iterations of a plan; side by side lie those of classes that do not mingle."""
+    edges = [*itertools.accumulate(found.weights, initial=0.0)]
+    nodes = list(zip(found.iterations, found.weights, itertools.pairwise(edges), strict=True))
+    in_order = all(first <= k < end for k, _, (first, end) in nodes)
+    return [_Stratum(k, k, k + 1, weight, cover if in_order else None) for k, weight, cover in nodes]
 
 
 def _spread(start: int, end: int, number: int) -> list[_Stratum]:

@@ -116,16 +116,18 @@ class ReachedObject(Struct, frozen=True):
 
     `share`: of the requests. `block_reach`, `launch_reach`: what one block, and what all samples touch of it;
     None: the address depends on data or on something unknown; of the launch alone: each block goes to an
-    object of its own. `block_sectors`: runs of sectors that the block touches, first and one behind the last,
-    in order; None unless every visit was looked at. `within`: where all of it is if data lead, as far as its
-    index has bounds.
+    object of its own. `block_runs`: runs of bytes that the block touches, first and one behind the last, in
+    order; None unless every visit was looked at. `moves`: of each axis of the grid the place of that block
+    and by how many bytes the next one lies behind, if each touches no more; None: not known. `within`: where
+    all of it is if data lead, as far as its index has bounds.
     """
 
     root: ir.Root | None
     share: float
     block_reach: Reach | None
     launch_reach: Reach | None
-    block_sectors: tuple[tuple[int, int], ...] | None = None
+    block_runs: tuple[tuple[int, int], ...] | None = None
+    moves: tuple[tuple[int, int], ...] | None = None
     within: Reach | None = None
 
 
@@ -141,7 +143,8 @@ class SiteStatistics(Struct, frozen=True):
     block that all have one address count as one.
     `block_distinct_share`: of the sectors a block's warps request in one visit, the share that is distinct.
     `objects`: what it goes to. `block`: the number of the block of which their reach is told among those
-    looked at; one that comes here, if any does.
+    looked at; one that comes here, if any does. `block_scale`: how often blocks come here on the mean,
+    relative to that one.
     `access_bytes`: size of the accessed object; `request_bytes`: of what one request takes of it. Of the
     requests for one object the share that is distinct counts what they have in common once.
     `bytes_per_row`: of a row of DRAM, what blocks that run next to one another touch in one visit.
@@ -157,6 +160,7 @@ class SiteStatistics(Struct, frozen=True):
     request_bytes: int
     bytes_per_row: float | None = None
     block: int = 0
+    block_scale: float = 1.0
     joined_passes: tuple[float, float] | None = None
     queued: tuple[float, float] | None = None
     words_per_request: float | None = None
@@ -216,7 +220,6 @@ class ExecutionProfile(Struct, frozen=True):
     `thread_counts[r]`: mean number of times a launched thread runs region r.
     `warp_counts[r]`: mean number of times a warp issues region r (≥ thread count when lanes diverge).
     `longest_warp`: operations of the longest warp of a block, mean over blocks, relative to the mean warp.
-    `block_shares[r]`: share of the blocks that run region r at all; empty: all run everything.
     `kinds`: of a grid whose blocks do not all have the same work; what data decide is alike in all blocks.
     """
 
@@ -228,7 +231,6 @@ class ExecutionProfile(Struct, frozen=True):
     assumptions: tuple[Assumption, ...]
     sampling: Sampling | None = None
     longest_warp: float = 1.0
-    block_shares: tuple[float, ...] = ()
     kinds: tuple[BlockKind, ...] = ()
 
     def with_counts(self, threads: Sequence[float], warps: Sequence[float]) -> ExecutionProfile:

@@ -26,7 +26,7 @@ MOST_LANES = 1 << 17
 """Lanes that the pieces of a grid may take; a grid in more pieces is sampled."""
 
 
-class SampledThreads(Struct, frozen=True, eq=False):
+class SampledThreads(Struct, frozen=True, eq=False, dict=True):
     """The sampled lanes, warp by warp (blocks padded to whole warps).
 
     `thread_idx`, `block_idx`: three int64 arrays of shape (lanes,), or ints where all lanes agree.
@@ -43,6 +43,17 @@ class SampledThreads(Struct, frozen=True, eq=False):
     exists: NDArray[np.bool_]
     block_lanes: int
     typical: tuple[int, ...]
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """The place of each sampled block along x, y and z."""
+        axes = [np.broadcast_to(axis, self.exists.shape)[:: self.block_lanes] for axis in self.block_idx]
+        return np.column_stack(axes)
+
+    @cached_property
+    def block_threads(self) -> int:
+        """Threads of a block."""
+        return int(self.exists[: self.block_lanes].sum())
 
     def lanes_of(self, block: int) -> slice:
         """The lanes of one sampled block."""

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from wattslice import ir
 from wattslice.counting.profile import Reach, ReachedObject, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE, Mask, SampledThreads, places_of_blocks
-from wattslice.counting.touched import Iteration, Touched
+from wattslice.counting.touched import SECTOR_BYTES, Iteration, Touched
 from wattslice.counting.values import Pointer, Scalar, Unknown, Value, bounds_of, distinct, scalar
 
-SECTOR_BYTES = 32
 BANKS = 32
 BANK_BYTES = 4
 CONSTANT_LINE_BYTES = 64
@@ -312,7 +311,7 @@ DETAILED_VISITS = 6
 """Visits of one access site of which each is looked at; then as many of every second one, every fourth ..."""
 
 REACH_VISITS = 48
-"""Visits of one access site that may extend what it reaches."""
+"""Visits of one access site that extend what it reaches, besides the last one."""
 
 MOST_BOUNDED_BYTES = 1 << 30
 """Bounds that are wider say nothing."""
@@ -334,7 +333,8 @@ class _Reached(Struct):
     weight: float = 0.0
     block: Reach | None = None
     launch: Reach | None = None
-    touched: Touched = field(default_factory=Touched)
+    touched: Touched | None = None  # global memory alone
+    last: tuple[tuple[_Axis, ...], NDArray[np.bool_], slice, int, int] | None = None
     within: Reach | None = None  # if `is_bounded`, as all its visits are
     is_bounded: bool = True
 
@@ -352,10 +352,24 @@ class _Reached(Struct):
             new = Reach((max(0, found[0]),), (max(0, found[1]) + length,))  # nothing lies before an object
             self.within = new if self.within is None else self.within.union(new)
 
+    def extend(self) -> None:
+        """Takes in the place of the last visit."""
+        if self.last is None:
+            return
+        axes, active, block, unit_bytes, length = self.last
+        self.launch = _extended(self.launch, axes, active, unit_bytes, length)
+        if bool(active[block].any()):
+            in_block = tuple(axis if isinstance(axis, int) else axis[block] for axis in axes)
+            self.block = _extended(self.block, in_block, active[block], unit_bytes, length)
+
     def seen(self, root: ir.Root | None, share: float, size_bytes: int) -> ReachedObject:
         """Of the object `root`, to which this `share` of the requests goes for `size_bytes` each."""
-        launch = None if isinstance(root, ir.Behind) and root.is_by_block else self.launch
-        return ReachedObject(root, share, self.block, launch, self.touched.runs(size_bytes, SECTOR_BYTES))
+        self.extend()
+        runs = None if self.touched is None else self.touched.runs(size_bytes)
+        if isinstance(root, ir.Behind) and root.is_by_block:
+            return ReachedObject(root, share, self.block, None, runs)
+        moves = None if self.touched is None else self.touched.moves
+        return ReachedObject(root, share, self.block, self.launch, runs, moves)
 
 
 def _typical_of(active: NDArray[np.bool_], threads: SampledThreads) -> int:
@@ -386,6 +400,7 @@ class SiteTally:
         self._queued = self._together = 0.0
         self._lanes: slice | None = None  # those of the block whose reach is looked at, and its number
         self._at_block = 0
+        self._of_all = self._of_block = 0.0  # visits of a thread on the mean of all blocks, and of that one
         self._objects: dict[ir.Root | None, _Reached] = {}
         self._base_known = True
         self._stride = 0  # of what is unknown of the address, where it is the same in the whole launch
@@ -460,23 +475,26 @@ class SiteTally:
         self._known += weight
         self._visits += 1
         active = mask.active
+        if self._lanes is None:
+            self._at_block = _typical_of(active, threads)
+            self._lanes = threads.lanes_of(self._at_block)
         inner_block = self._lanes
-        if inner_block is None or not bool(active[inner_block].any()):
-            at_block = _typical_of(active, threads)
-            inner_block = threads.lanes_of(at_block)
-            if self._lanes is None:
-                self._at_block, self._lanes = at_block, inner_block
+        is_here = bool(active[inner_block].any())
         reached = self._at(root)
         reached.visits += 1
         reached.weight += weight
+        reached.last = axes, active, self._lanes, unit_bytes, length
         if reached.visits <= REACH_VISITS:
-            reached.launch = _extended(reached.launch, axes, active, unit_bytes, length)
-            in_block = tuple(axis if isinstance(axis, int) else axis[inner_block] for axis in axes)
-            if bool(active[inner_block].any()):
-                reached.block = _extended(reached.block, in_block, active[inner_block], unit_bytes, length)
+            reached.extend()
+        self._of_all += mask.thread_mean
+        if is_here:
+            self._of_block += float(mask.weights[inner_block].sum()) / threads.block_threads
+        else:
+            inner_block = threads.lanes_of(_typical_of(active, threads))
         if space is ir.MemorySpace.GLOBAL:
-            of_block = offsets if isinstance(offsets, int) else offsets[inner_block]
-            reached.touched.visit(of_block, mask.weights[inner_block], iteration)
+            if reached.touched is None:
+                reached.touched = Touched(threads, self._at_block)
+            reached.touched.visit(offsets, mask.weights, iteration)
         stride = 1 << (self._looked // DETAILED_VISITS)
         if self._visits < self._next:
             return
@@ -590,6 +608,7 @@ class SiteTally:
             request_bytes=self._request_bytes,
             bytes_per_row=self._detailed / self._rows,
             block=self._at_block,
+            block_scale=self._of_all / self._of_block if self._of_block else 1.0,
             joined_passes=(self._pair / self._detailed, self._four / self._detailed) if is_shared else None,
             queued=(self._queued / self._detailed, self._together / self._detailed) if is_shared else None,
         )

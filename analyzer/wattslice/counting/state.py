@@ -17,6 +17,7 @@ from wattslice.counting.estimates import BlockCounts
 from wattslice.counting.profile import BlockKind, ProbabilitySource
 from wattslice.counting.sampling import WARP_SIZE, Mask, Masks, SampledThreads
 from wattslice.counting.sites import SiteTally
+from wattslice.counting.touched import Stretch
 from wattslice.counting.values import VARYING, Lanes, Value, join, select, unknown_of
 from wattslice.ir.objects import objects
 from wattslice.ir.operation_counts import operations
@@ -107,7 +108,7 @@ class LoopFrame(Struct):
     `expected_trips` is None while the number of iterations is known from the counters. `data_leave`: data
     decide a break, so that what the loop assigns is not known behind it, even if the break is assumed never
     to happen; True in it when all lanes of a warp break together. `is_returned_from`: data decide a return.
-    `iteration` of `trips`, where the loop is counted and both are the same for all lanes. `moving`: the loads
+    `stretch`: the iterations that the one being run stands for, where they are known. `moving`: the loads
     of pointers that are others in iterations that the one being run stands for.
     """
 
@@ -122,8 +123,7 @@ class LoopFrame(Struct):
     is_switch: bool = False  # no loop
     is_block: bool = False  # a breakable block
     moving: frozenset[int] = frozenset()
-    iteration: int = 0
-    trips: int | None = None
+    stretch: Stretch | None = None
 
 
 class CallFrame(Struct):
@@ -252,12 +252,6 @@ class Tallies:
         """Operations of the mean warp and of the longest one of each block."""
         warps = self.lengths.reshape(-1, self._threads.block_lanes // WARP_SIZE, WARP_SIZE).max(axis=2)
         return warps.mean(axis=1), warps.max(axis=1)
-
-    def block_shares(self) -> tuple[float, ...]:
-        """The share of blocks that run each region at all."""
-        runs = self.by_block.by_warp > 0
-        shares = (runs * self._threads.block_population).sum(axis=1)
-        return tuple(np.where(runs.all(axis=1), 1.0, shares).tolist())
 
     def kinds(self) -> tuple[BlockKind, ...]:
         """Blocks of about the same work, the longest first; none where hardly any block is longer than the

@@ -2,9 +2,10 @@
 
 The rules are those of docs/counting.md, "Bytes". A block fetches a sector from L2 once per object: its
 requests' distinct sectors, bounded by those of the object that it touches at all (`counting/touched.py`; else
-by the span from the first to the last). DRAM delivers an object once per launch, bounded by its span, unless
-L2 loses it (`L2Reuse`) or a loop goes through more than a cache holds (`_beyond`): lower bounds. Of all
-arrays read at random L2 holds its own size; a fetch misses with the probability of the rest.
+by the span from the first to the last). DRAM delivers an object once per launch, bounded by its span and by
+the sectors of one block, moved to each place of the grid (`of_all`), unless L2 loses it (`L2Reuse`) or a loop
+goes through more than a cache holds (`_beyond`): lower bounds. Of all arrays read at random L2 holds its own
+size; a fetch misses with the probability of the rest.
 
 Local memory: consecutive words belong to consecutive threads (NVIDIA, CUDA C++ Programming Guide, "Local
 Memory"). L1 writes it back (Micikevicius, "Local Memory and Register Spilling", NVIDIA 2011; recalled, not
@@ -27,6 +28,7 @@ from wattslice import ir
 from wattslice.counting.profile import KNOWN_TO_LANES, ExecutionProfile, Reach, ReachedObject, SiteStatistics
 from wattslice.counting.sampling import WARP_SIZE
 from wattslice.counting.sites import BANK_BYTES, BANKS, CONSTANT_LINE_BYTES, SECTOR_BYTES
+from wattslice.counting.touched import Lanes, merged, united
 from wattslice.ir import AtomicOp, Kernel, MemorySpace, TypeKind, Variable
 from wattslice.ir.accesses import (
     MemoryAccess,
@@ -103,30 +105,50 @@ class _Part(Struct, frozen=True):
 
 class _Reached(Struct):
     """What those accesses touch that were looked at in the same block: bytes per block, on the mean of all,
-    what one block reaches, and the share of blocks that come there. `sectors`: the runs of all of them; None:
-    not known of one.
+    what one block reaches, and how often blocks come there on the mean, relative to that one. `runs`: of all
+    of them, in bytes; None: not known of one. `moves`: as in `ReachedObject`, if it is the same of all.
     """
 
     distinct: float = 0.0
     reach: Reach | None = None
-    share: float = 0.0
-    sectors: list[tuple[int, int]] | None = field(default_factory=list[tuple[int, int]])
-    counted: tuple[int, int] = (0, 0)  # of how many runs, how many sectors
+    scale: float = 0.0
+    runs: list[tuple[int, int]] | None = field(default_factory=list[tuple[int, int]])
+    moves: tuple[tuple[int, int], ...] | None = None
+    counted: tuple[int, float] = (0, 0.0)  # of how many runs, the bytes of their sectors
 
     @property
     def span(self) -> float:
         """The most bytes that one block touches of it."""
         if self.reach is None:
             return math.inf
-        if self.sectors is None:
+        if self.runs is None:
             return _whole_sectors(self.reach.bytes)
-        if self.counted[0] != len(self.sectors):
-            self.counted = len(self.sectors), _number_of(self.sectors)
-        return SECTOR_BYTES * self.counted[1]
+        if self.counted[0] != len(self.runs):
+            self.counted = len(self.runs), _sector_bytes(*_in_order(self.runs))
+        return self.counted[1]
 
     def bytes(self, passes: float) -> float:
         """Bytes that one block fetches, on the mean of all."""
-        return self.distinct if self.reach is None else min(self.distinct, passes * self.share * self.span)
+        return self.distinct if self.reach is None else min(self.distinct, passes * self.scale * self.span)
+
+    def of_all(self, grid: Dim3, resident: int, cache_bytes: float) -> float:
+        """Distinct bytes that all blocks of a grid touch, as if each were this one, moved. What neighbours
+        share that are more than `resident` blocks apart, with more in between than a cache holds, is fetched
+        by each.
+        """
+        if not self.runs or self.moves is None:
+            return math.inf
+        first, behind = _in_order(self.runs)
+        times = apart = 1
+        for (place, step), extent in zip(self.moves, grid, strict=True):
+            is_near = step == 0 or apart <= resident or times * _sector_bytes(first, behind) <= cache_bytes
+            found = united(first - place * step, behind - place * step, [(step, extent)]) if is_near else None
+            if found is None:
+                times *= extent
+            else:
+                first, behind = found
+            apart *= extent
+        return times * _sector_bytes(first, behind)
 
 
 class _Object(Struct):
@@ -137,6 +159,7 @@ class _Object(Struct):
     distinct_per_block: float = 0.0
     by_block: dict[int, _Reached] = field(default_factory=dict[int, _Reached])
     launch_reach: Reach | None = None
+    whole_bytes: float = math.inf  # what all blocks touch, as far as known
     is_bounded: bool = True
     is_kept: bool = True  # by the L1 cache
     parts: list[_Part] = field(default_factory=list[_Part])
@@ -151,13 +174,13 @@ class _Object(Struct):
         block: int,
         within: Reach | None,
         passes: tuple[Pass, ...],
-        share: float,
+        scale: float,
     ) -> None:
         """Takes in one access; `own`: what it reaches, in the `block` that was looked at; `within`: all of
         the array, if its size is known.
 
-        `distinct`: bytes that the warps of a block request and have not requested just before. `share`: of
-        the blocks that come here.
+        `distinct`: bytes that the warps of a block request and have not requested just before. `scale`: as in
+        `_Reached`.
         """
         self.requested += requested
         self.distinct_per_block += distinct
@@ -171,15 +194,23 @@ class _Object(Struct):
                 return
         if reach is not None:
             self.launch_reach = _around(self.launch_reach, reach)
-        reached = self.by_block.setdefault(block, _Reached())
+        reached = self.by_block.setdefault(block, _Reached(moves=own.moves))
         reached.distinct += distinct
-        reached.share = max(reached.share, share)
+        reached.scale = max(reached.scale, scale)
         if block_reach is not None:
             reached.reach = _around(reached.reach, block_reach)
-        if own.block_sectors is None:
-            reached.sectors = None
-        elif reached.sectors is not None:
-            reached.sectors += own.block_sectors
+        if reached.moves != own.moves:
+            reached.moves = None
+        if own.block_runs is None:
+            reached.runs = None
+        elif reached.runs is not None:
+            reached.runs += own.block_runs
+
+    def find_whole(self, grid: Dim3, resident: int, cache_bytes: float) -> None:
+        """Notes the distinct bytes that all blocks touch (`_Reached.of_all`)."""
+        if self.is_bounded and self.launch_reach is not None:
+            of_blocks = sum(one.of_all(grid, resident, cache_bytes) for one in self.by_block.values())
+            self.whole_bytes = min(_whole_sectors(self.launch_reach.bytes), of_blocks)
 
     @property
     def reached_bytes(self) -> float:
@@ -190,9 +221,7 @@ class _Object(Struct):
         """Bytes a block fetches: each distinct sector of a visit, at most its reach in each of the passes."""
         if not self.is_bounded:
             return self.distinct_per_block
-        reach = self.launch_reach
-        whole = math.inf if reach is None else passes * _whole_sectors(reach.bytes)
-        return min(whole, sum(one.bytes(passes) for one in self.by_block.values()))
+        return min(passes * self.whole_bytes, sum(one.bytes(passes) for one in self.by_block.values()))
 
     def axes(self, kernel: Kernel) -> frozenset[int]:
         """The axes of the grid along which blocks touch other parts of it."""
@@ -228,12 +257,7 @@ class _Object(Struct):
         `missing`: share of gathers that L2 misses.
         """
         fetched = self.block_bytes(passes) * blocks
-        if not self.is_bounded or self.launch_reach is None:
-            return fetched
-        moved = max(
-            fetches * passes * _whole_sectors(self.launch_reach.bytes),
-            self.gathered_per_block * blocks * missing,
-        )
+        moved = max(fetches * passes * self.whole_bytes, self.gathered_per_block * blocks * missing)
         return min(fetched, moved)
 
 
@@ -303,13 +327,12 @@ def traffic(
         is_kept = access.space is MemorySpace.TEXTURE or (l1_keeps_loads and not access.skips_l1)
         table = stores if access.is_store else loads if is_kept else past_l1
         distinct = requested * warps_per_block * min(1.0, made.fresh * statistics.block_distinct_share)
-        share = profile.block_shares[access.region] if profile.block_shares else 1.0
         for own in statistics.objects or (ReachedObject(None, 1.0, None, None),):
             root = _object_of(access, own.root, arrays)
             entry = table.setdefault(root, _Object(root, is_kept=is_kept))
             amounts = own.share * requested, own.share * distinct
             whole = _whole_array(access, root, extents, own)
-            entry.add(access, *amounts, own, statistics.block, whole, made.passes, share)
+            entry.add(access, *amounts, own, statistics.block, whole, made.passes, statistics.block_scale)
             if access.atomic is not None:
                 number = own.share * made.per_warp * _atomic_requests(access, access.atomic, statistics, made)
                 atomics.setdefault(root, _Atomics()).add(number, own.launch_reach or whole)
@@ -320,8 +343,10 @@ def traffic(
     entries = (*loaded, *stores.values())
     runs = profile.warp_counts
     together = min(launch.blocks, resident_blocks or launch.blocks)
+    for entry in entries:
+        entry.find_whole(launch.grid, together, math.inf if l2_bytes is None else l2_bytes)
     beyond_l2 = _beyond(launch, entries, l2_bytes, together, runs)
-    beyond_l1 = _beyond(launch, loads.values(), MOST_L1_BYTES, min(together, blocks_per_sm), runs) | beyond_l2
+    beyond_l1 = _beyond(launch, loads.values(), MOST_L1_BYTES, min(together, blocks_per_sm), runs)
     brought = [
         entry.fetched(warps_per_block, entry.passes(runs, beyond_l1)) * launch.blocks for entry in loaded
     ]
@@ -332,9 +357,9 @@ def traffic(
             launch.blocks,
             1.0 if reuse is None else reuse.fetches(entry.axes(launch.kernel)),
             missing,
-            entry.passes(runs, beyond_l2),
+            entry.passes(runs, beyond_l2 & beyond_l1 if place < len(loads) else beyond_l2),
         )
-        for entry in entries
+        for place, entry in enumerate(entries)
     ]
     threads = launch.threads_per_block * launch.blocks
     warps = warps_per_block * launch.blocks
@@ -608,7 +633,9 @@ def _beyond(
                         own[region] = own.get(region, 0.0) + together * min(bytes_, entry.reached_bytes)
                     if one.stride != 0.0 and new is None:
                         new = 1.0 if one.stride is None else min(1.0, abs(one.stride) / SECTOR_BYTES)
-        most = math.inf if entry.launch_reach is None else _whole_sectors(entry.launch_reach.bytes)
+        axes = entry.axes(launch.kernel)
+        every = positions(launch.grid, axes, launch.blocks)
+        most = entry.whole_bytes * positions(launch.grid, axes, blocks) / every
         for region, bytes_ in own.items():
             place = region, entry.root
             touched[place] = max(touched.get(place, 0.0), min(bytes_, most))
@@ -813,12 +840,17 @@ def _atomic_requests(
     return statistics.sectors_per_request * max(1.0, lanes / statistics.words_per_request)
 
 
-def _number_of(runs: list[tuple[int, int]]) -> int:
-    """The sectors in at least one of these runs."""
-    first, behind = np.array(sorted(runs)).T
-    reached = np.maximum.accumulate(behind)
-    before = np.concatenate([first[:1], reached[:-1]])  # what the runs before a run reach
-    return int(np.maximum(0, behind - np.maximum(first, before)).sum())
+def _in_order(runs: list[tuple[int, int]]) -> tuple[Lanes, Lanes]:
+    """First and one behind the last of all runs, in order, none of which overlap."""
+    first, behind = np.array(runs).T
+    return merged(first, behind)[:2]
+
+
+def _sector_bytes(first: Lanes, behind: Lanes) -> float:
+    """Of the sectors in at least one of these runs, which are in order."""
+    first, behind = first // SECTOR_BYTES, -(-behind // SECTOR_BYTES)
+    before = np.append(first[:1], behind[:-1])
+    return float(SECTOR_BYTES * (behind - np.maximum(first, before)).sum())
 
 
 def _whole_sectors(span_bytes: float) -> float:
