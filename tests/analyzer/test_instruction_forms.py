@@ -410,6 +410,22 @@ def test_what_a_round_of_copies_adds_up(loop: str, iadd: float, imad: float, mov
 
 
 @pytest.mark.parametrize(
+    ("loop", "iadd", "imad", "mov"),
+    [  # IADD3 and IADD3.X in each copy, two in a round for the counter
+        ("const float* p = b + t; for (int i = 0; i < n; i++, p += n) u += *p;", 96 * 2 + 6, 0, 0),
+        ("const float* p = b + t; for (int i = 0; i < n; i++) { u += *p; p += n; }", 96 * 2 + 6, 0, 0),
+        ("const float *p = b + t, *q = d; for (int i = 0; i < n; i++, p += n, q += t) u += *p * *q;",
+         96 * 4 + 6, 0, 0),
+        ("const float* p = b;\n#pragma unroll 1\nfor (int i = 0; i < n; i++, p += n) u += *p;", 96 * 3, 0, 96),
+    ],
+)  # fmt: skip
+def test_a_pointer_that_walks_by_what_the_run_tells_adds_two_words(
+    loop: str, iadd: float, imad: float, mov: float
+):
+    assert rounds_of(loop) == (iadd, imad, mov)
+
+
+@pytest.mark.parametrize(
     ("loop", "copies"),
     [
         ("for (int i = 0; i < n; i++) v = v * 3 + 1;", 16),

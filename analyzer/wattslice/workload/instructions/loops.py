@@ -516,8 +516,12 @@ class Loops(Expressions):
                 head.step = increment
                 if initial.shape is Shape.CONSTANT and initial.number is not None:
                     self.known.starts[head] = initial.number
-                adds = 1.0 if increment.shape is Shape.CONSTANT else math.ceil(level.unroll / 2)
-                head.cost = ((InstructionKind.IADD, adds / level.unroll),)
+                if increment.shape is Shape.CONSTANT:
+                    adds = 1.0 / level.unroll
+                else:  # two words of a pointer in each copy
+                    adds = 2.0 if is_pointer else math.ceil(level.unroll / 2) / level.unroll
+                moves = is_pointer and adds == 2.0 and level.unroll == 1.0
+                head.cost = ((InstructionKind.IADD, adds), *(((InstructionKind.MOV, 1.0),) * moves))
         self.environment[key] = head
         return head
 
