@@ -447,3 +447,12 @@ def test_a_rank_hides_nothing_that_memory_holds():
     text = TILES + "__global__ void k(const float* p, float* q) {{ {} }} int main() {{ k<<<1, 64>>>(0, 0); }}"
     mix = lower_instructions(*launched(text.format(body.format("i += t.thread_rank();"))))
     assert mix.number(K.LDG) == 1
+
+
+def test_elements_of_a_fragment_that_is_stored_are_computed():
+    body = "fc c; load_matrix_sync(c, p, 16, mem_row_major); {} store_matrix_sync(d, c, 16, mem_row_major);"
+    scale = "for (int t = 0; t < c.num_elements; t++) c.x[t] *= x;"
+    text = TENSOR + "__global__ void k(const float* p, float* d, float x) {{ {} }}"
+    launch = "int main() {{ k<<<1, 32>>>(0, 0, 2.f); }}"
+    mix = lower_instructions(*launched((text + launch).format(body.format(scale))))
+    assert mix.number(K.FMUL) == 8

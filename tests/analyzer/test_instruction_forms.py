@@ -410,6 +410,40 @@ def test_what_a_round_of_copies_adds_up(loop: str, iadd: float, imad: float, mov
 
 
 @pytest.mark.parametrize(
+    ("loop", "iadd", "imad", "mov"),
+    [  # IADD3 and IADD3.X in each copy, two in a round for the counter
+        ("const float* p = b + t; for (int i = 0; i < n; i++, p += n) u += *p;", 96 * 2 + 6, 0, 0),
+        ("const float* p = b + t; for (int i = 0; i < n; i++) { u += *p; p += n; }", 96 * 2 + 6, 0, 0),
+        ("const float *p = b + t, *q = d; for (int i = 0; i < n; i++, p += n, q += t) u += *p * *q;",
+         96 * 4 + 6, 0, 0),
+        ("const float* p = b;\n#pragma unroll 1\nfor (int i = 0; i < n; i++, p += n) u += *p;",
+         96 * 3, 0, 96),
+    ],
+)  # fmt: skip
+def test_a_pointer_that_walks_by_what_the_run_tells_adds_two_words(
+    loop: str, iadd: float, imad: float, mov: float
+):
+    assert rounds_of(loop) == (iadd, imad, mov)
+
+
+@pytest.mark.parametrize(
+    ("loop", "iadd", "imad"),
+    [  # of 16 copies, and of 4
+        ("for (int i = 0; i < n; i++) u += b[i * n + t];", 6 * 2, 96),
+        ("for (int i = 0; i < n; i++) u += b[(size_t)i * n + t];", 96 * 2 + 6 * 2, 0),
+        ("for (int i = 0; i < n; i++) u += ((const unsigned char*)b)[i * n + t];", 96 * 2 + 6 * 2, 0),
+        ("for (int i = 0; i < n; i++) u += ((const short*)b)[i * n + t];", 6 * 2, 96),
+        ("for (size_t i = 0; i < (size_t)n; i++) u += b[i * n + t];", 96 * 2 + 24 * 2, 0),
+        ("for (size_t i = 0; i < (size_t)n; i++) u += b[i * 64 + t];", 24 * 4, 0),
+        ("for (const float *p = b + t, *e = p + n; p < e; p++) u += *p;", 24 * 4, 0),
+        ("for (const float *p = b + t, *e = p + n; p != e; p++) u += *p;", 6 * 4, 0),
+    ],
+)
+def test_what_has_64_bits_is_added_in_two_words(loop: str, iadd: float, imad: float):
+    assert rounds_of(loop, (K.IADD, K.IMAD)) == (iadd, imad)
+
+
+@pytest.mark.parametrize(
     ("loop", "copies"),
     [
         ("for (int i = 0; i < n; i++) v = v * 3 + 1;", 16),

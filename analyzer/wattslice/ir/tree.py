@@ -497,8 +497,8 @@ NEXT_ELEMENT = "_ZNSt6vectorix"
 """How the linker knows the operator[] of vectors: the loop over a range of any container asks it."""
 
 BIT_FIELD = "bit-field"
-"""The intrinsic that gives so many bits, its second argument, of a member; its third is the first of them. As to
-values members are whole: each has a place of its own."""
+"""The intrinsic that gives so many bits, its second argument, of a member; its third is the first of them. As
+to values members are whole: each has a place of its own."""
 
 UNREAD = "a statement that could not be read"
 LOST_JUMP = "a goto that is not followed"

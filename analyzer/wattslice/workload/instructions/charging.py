@@ -516,8 +516,10 @@ class _Charger:
                 self.stepped.setdefault((loop, index), []).append(value)
         else:
             value.inputs.append(stride)
-            steps = ((InstructionKind.IADD, 2.0),) if self.isa is Isa.XMAD else ((InstructionKind.IMAD, 1.0),)
-            value.cost = steps
+            # what is of 64 bits, or not scaled, is no IMAD.WIDE: IADD3, IADD3.X
+            is_long = value.bits == 64 and (value.form.unit == 1 or any(t.bits == 64 for t, _ in moving))
+            adds = is_long or self.isa is Isa.XMAD
+            value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
 
     def step_bases(self) -> None:
         """Pointers of copies that start at indices: their bases advance, to each of which its index is added

@@ -263,6 +263,7 @@ class Loops(Expressions):
         elif stmt.unroll is None and simple and is_innermost and size <= HALF_UNROLL_SIZE and is_counted:
             unroll = PARTIAL_UNROLL if size <= PARTIAL_UNROLL_SIZE else 2.0
             steps_on = stride is None and strides and not (scales_counter or Trait.MEETS_OTHERS in body.has)
+            steps_on = steps_on and not self.is_long_way(stmt)
             is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
             is_plain = size - body.products <= FURTHER_ARITHMETIC
             if steps_on and is_small and (Trait.LOADS in body.has or is_plain):
@@ -403,6 +404,12 @@ class Loops(Expressions):
         known = [float(trips) for trips in found if trips]
         return min(known, default=None)
 
+    def is_long_way(self, stmt: Loop) -> bool:
+        """Whether the way to the bound has 64 bits, and its sign matters."""
+        bounds = _shape(stmt, self.facts.loops[stmt]).bounds
+        types = (bound.induction.variable.type for bound in bounds if bound.comparison is not BinaryOp.NE)
+        return any((type_.bits or 64) > 32 for type_ in types)
+
     def is_fixed_way(self, bound: Bound) -> bool:
         """Whether a counter has a constant way to go: `p != p0 + 64` from `p0` on."""
         start = self.environment.get(bound.induction.variable)
@@ -516,8 +523,12 @@ class Loops(Expressions):
                 head.step = increment
                 if initial.shape is Shape.CONSTANT and initial.number is not None:
                     self.known.starts[head] = initial.number
-                adds = 1.0 if increment.shape is Shape.CONSTANT else math.ceil(level.unroll / 2)
-                head.cost = ((InstructionKind.IADD, adds / level.unroll),)
+                if increment.shape is Shape.CONSTANT:
+                    adds = 1.0 / level.unroll
+                else:  # two words of a pointer in each copy
+                    adds = 2.0 if is_pointer else math.ceil(level.unroll / 2) / level.unroll
+                moves = is_pointer and adds == 2.0 and level.unroll == 1.0
+                head.cost = ((InstructionKind.IADD, adds), *(((InstructionKind.MOV, 1.0),) * moves))
         self.environment[key] = head
         return head
 
@@ -646,8 +657,13 @@ def _stride(loop: Loop, facts: CodeFacts) -> Expr | None:
 
 
 def _may_not_wrap(step: Induction) -> bool:
-    """Whether counter and step are signed: `i += 32u` and `i += warp.size()` are computed without a sign."""
+    """Whether counter and step are signed: `i += 32u` and `i += warp.size()` are computed without a sign.
+
+    What has the 64 bits of an address wraps as that does.
+    """
     amount = step.amount
+    if step.variable.type.bits == 64:
+        return True
     return step.variable.type.signed and (isinstance(amount, int) or not _is_unsigned_word(amount.type))
 
 

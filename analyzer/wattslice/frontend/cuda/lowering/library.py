@@ -312,7 +312,8 @@ def matrix_access(body: Body, name: str, arguments: list[Node], span: Span) -> E
         value = read(body, where, span)
         return Intrinsic(name, (value, *rest), (), Semantics.NONE, False, ir.VOID, span)
     place = place_for_access(body, where)
-    step = Intrinsic(name, tuple(rest), (), Semantics.OPAQUE, False, where.type, span)
+    stored = body.expr(fragment)  # what its elements were multiplied by is needed
+    step = Intrinsic(name, (stored, *rest), (), Semantics.OPAQUE, False, where.type, span)
     return Assign(place, None, step, where.type, where.type, span)
 
 
