@@ -2,6 +2,7 @@
 
 import pytest
 
+from wattslice import ir
 from wattslice.counting import count as counting
 from wattslice.counting import sampling
 from wattslice.counting.boundaries import Boundaries
@@ -616,3 +617,29 @@ def test_arms_that_no_lane_or_every_lane_takes(tmp_path, guard, number):
     body = f"if ({guard}) x[0] = 1; else {{ x[1] = 1; x[2] = 1; }} if (threadIdx.x > 999) x[3] = 1;"
     written, _ = stores(launch_of(tmp_path, body, "k=64:256"))
     assert written == 64 * 256 * number
+
+
+def test_conditions_that_move_by_a_number_are_cut_as_if_each_were_solved(tmp_path):
+    """The lanes that run count, and beyond some size nothing is solved, whatever was solved before."""
+    launch = launch_of(tmp_path, INDEX + "if (i < n) x[i] = 1;", "k=1000:64", "k.n=63000")
+    plan = sampling.planned(Structure(launch.grid), launch.block)
+    threads = sampling.threads_of(plan, launch.block)
+    index = threads.block_idx[0] * 64 + threads.thread_idx[0]
+    (condition,) = (
+        stmt.condition for stmt in ir.walk_statements(launch.kernel.body) if isinstance(stmt, ir.If)
+    )
+    first_lane = threads.thread_idx[0] == 0
+    asked = [(100, threads.exists), (300, threads.exists), (700, first_lane), (900, threads.exists)]
+
+    def found(*limits) -> Boundaries:
+        boundaries = Boundaries(plan, 64, launch.kernel)
+        for limit, active in limits:
+            boundaries.compare(condition, ir.BinaryOp.LT, index - limit, 0, active)
+        return boundaries
+
+    together = set(found(*asked).structure().splits)
+    assert together == {split for one in asked for split in found(one).structure().splits}
+    assert len(together) == len(asked)
+    far = found(asked[0], (1 << 53, threads.exists), asked[1])
+    assert set(far.structure().splits) == {s for one in asked[:2] for s in found(one).structure().splits}
+    assert list(far.unsolved.values()) == ["is not linear in the block index"]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattslice.counting.estimates import BlockCounts
+from wattslice.counting.estimates import MOST_WAITING, BlockCounts
 from wattslice.counting.pieces import Split, Structure, representatives
 from wattslice.counting.sampling import Masks, planned, sample_threads
 
@@ -49,11 +49,16 @@ def test_each_block_has_counts_of_its_own():
     masks = Masks(threads)
     block = np.repeat(np.arange(3), 64)
     first, half = masks.where(masks.all, block == 0), masks.where(masks.all, np.arange(192) % 64 < 16)
-    counts = BlockCounts(2, threads)
+    counts = BlockCounts((2.0, 1.0), threads)
     for region, mask in ((0, first), (1, first), (0, half), (1, first)):
         counts.add(region, mask)
     assert counts.by_thread.tolist() == [[1.25, 0.25, 0.25], [2.0, 0.0, 0.0]]
     assert counts.by_warp.tolist() == [[1.5, 0.5, 0.5], [2.0, 0.0, 0.0]]
+    assert counts.lengths[[0, 16, 64, 80]].tolist() == [6.0, 4.0, 2.0, 0.0]
+    for _ in range(2 * MOST_WAITING):
+        counts.add(1, masks.where(first, np.arange(192) % 64 < 32))
+    assert counts.by_warp.tolist() == [[1.5, 0.5, 0.5], [2.0 + MOST_WAITING, 0.0, 0.0]]
+    assert counts.lengths[[0, 32]].tolist() == [6.0 + 2 * MOST_WAITING, 4.0]
 
 
 def test_what_is_known_alike_is_planned_once():

@@ -77,6 +77,17 @@ class _Run(Struct, eq=False):
     iteration: int = -1
 
 
+class _Shape(Struct, frozen=True, eq=False):
+    """By how much lanes lie beyond the first one; the `ends` of those that run in some block, and the linear
+    forms of that.
+    """
+
+    shape: Ints
+    active: NDArray[np.bool_]
+    ends: tuple[int, int]
+    forms: list[Split] | None
+
+
 class Boundaries:
     """Collects, during one evaluation of the blocks of `plan`, how their counts depend on the block.
 
@@ -94,6 +105,7 @@ class Boundaries:
         stands_for_others = ((plan.high - plan.low) > 1).any(axis=1)
         self._cells = [np.flatnonzero(plan.cells == cell) for cell in distinct(plan.cells[stands_for_others])]
         self._all = np.arange(len(plan.cells))
+        self._last: dict[object, _Shape] = {}
         self._solvers: dict[bytes, NDArray[np.float64]] = {}
         self._splits: dict[_Source, dict[tuple[bytes, ...], Split]] = {}
         self._depth = [0] * len(structure.axes)
@@ -255,7 +267,7 @@ class Boundaries:
         if common is not None:
             run.axes = self._pace(loop, common)
         elif isinstance(trips, np.ndarray) and self._varies(trips):
-            forms = self._forms(trips, active)
+            forms = self._forms((loop,), trips, active)
             if forms is None:
                 self._leave(loop, "has trips that are not linear in the block index")
             else:
@@ -469,7 +481,7 @@ class Boundaries:
 
     def _split(self, source: _Source, values: Ints, active: NDArray[np.bool_], *shifts: int) -> None:
         """The grid is cut where `values`, and those shifted, pass 0."""
-        forms = self._forms(values, active)
+        forms = self._forms(source, values, active)
         if forms is None:
             self._leave(source, "is not linear in the block index")
             return
@@ -527,7 +539,7 @@ class Boundaries:
         """The whole part or the rest of `values / number` is used."""
         if number <= 1:
             return
-        forms = self._forms(values, active)
+        forms = self._forms(source, values, active)
         if forms is None:
             self._leave(source, "is not linear in the block index")
             return
@@ -589,21 +601,32 @@ class Boundaries:
     def _leave(self, source: _Source, reason: str) -> None:
         self._left.setdefault(source, reason)
 
-    def _forms(self, values: Ints, active: NDArray[np.bool_]) -> list[Split] | None:
+    def _forms(self, key: object, values: Ints, active: NDArray[np.bool_]) -> list[Split] | None:
         """The linear forms of `values` over the grid or over each of its pieces; empty when nobody runs.
 
-        None: it is not linear in some piece.
+        None: it is not linear in some piece. `key`: whose they are; from one iteration of a loop to the next
+        they mostly move by a number.
         """
-        rows, lanes = values.reshape(-1, self._lanes), active.reshape(-1, self._lanes)
-        if not np.logical_and.reduce(active):
-            used = lanes.any(axis=0)
-            if not bool(used.any()):
+        first = int(values[0])
+        shape = values - first
+        last = self._last.get(key)
+        if last is None or not (np.array_equal(last.shape, shape) and np.array_equal(last.active, active)):
+            rows, lanes = shape.reshape(-1, self._lanes), active.reshape(-1, self._lanes)
+            if not np.logical_and.reduce(active):
+                used = lanes.any(axis=0)
+                rows, lanes = rows[:, used], lanes[:, used]
+            if not rows.size or (rows[0, 0] == rows[-1, 0] and bool((rows == rows[:1]).all())):
                 return []
-            rows, lanes = rows[:, used], lanes[:, used]
-        if rows[0, 0] == rows[-1, 0] and bool((rows == rows[:1]).all()):
-            return []
-        if max(int(rows.max()), -int(rows.min())) >= EXACT_LIMIT:
+            ends = int(rows.min()), int(rows.max())
+            if not _is_exact(ends, first):
+                return None
+            self._last[key] = last = _Shape(shape, active, ends, self._solved_forms(rows, lanes))
+        if last.forms is None or not _is_exact(last.ends, first):
             return None
+        return [replace(form, constants=form.constants + first) for form in last.forms]
+
+    def _solved_forms(self, rows: Ints, lanes: NDArray[np.bool_]) -> list[Split] | None:
+        """Those of what differs between blocks, in the `lanes` of each."""
         low = np.zeros_like(self._extents)
         everywhere = self._solved(rows, self._all)
         if everywhere is not None:
@@ -672,6 +695,11 @@ class Boundaries:
 def _number(left: Value, right: Value) -> int | None:
     """That of the two which is a number."""
     return next((side for side in (left, right) if isinstance(side, int)), None)
+
+
+def _is_exact(ends: tuple[int, int], first: int) -> bool:
+    """Whether integers between `ends` beyond `first` are small enough to solve for."""
+    return max(ends[1] + first, -ends[0] - first) < EXACT_LIMIT
 
 
 def _range(form: Split) -> tuple[int, int]:

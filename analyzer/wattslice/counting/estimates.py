@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from wattslice import ir
 from wattslice.counting.pieces import Ints, Plan, Structure
 from wattslice.counting.profile import Sampling
-from wattslice.counting.sampling import Mask, SampledThreads, padded_lanes
+from wattslice.counting.sampling import WARP_SIZE, Mask, SampledThreads, padded_lanes
 from wattslice.ir.operation_counts import operations
 from wattslice.ir.walking import child_regions, expression_regions
 
@@ -27,6 +28,9 @@ DRAWN_BLOCKS = 32, 64
 
 MOST_BOXES = 32
 """Pieces of which blocks are drawn each; in more than that, from the whole grid."""
+
+MOST_WAITING = 16
+"""Masks that are kept until the runs under them are added up."""
 
 
 class Draw(Struct, frozen=True, eq=False):
@@ -98,26 +102,53 @@ def _boxes(pieces: Plan) -> _Boxes | None:
 
 
 class BlockCounts:
-    """How often each region runs in each of the drawn blocks."""
+    """How often each region runs in each of the drawn blocks, and the operations of each lane.
 
-    def __init__(self, regions: int, threads: SampledThreads) -> None:
-        blocks = threads.block_population.size
-        self._shape = blocks, threads.block_lanes
-        self._threads = int(threads.exists[: threads.block_lanes].sum())
-        self.by_thread = np.zeros((regions, blocks))
-        self.by_warp = np.zeros((regions, blocks))
-        self._rows = list(zip(self.by_thread, self.by_warp, strict=True))
-        self._mask: Mask | None = None  # the last one: the statements of a block have one together
-        self._means = self.by_thread[0], self.by_warp[0]
+    `work`: operations of one run of each region.
+    """
+
+    def __init__(self, work: Sequence[float], threads: SampledThreads) -> None:
+        self._work = np.array(work)
+        self._threads = threads
+        self._sums = np.zeros((2, len(work), threads.block_population.size))  # of threads, of warps
+        self._lengths = np.zeros(threads.exists.size)
+        self._waiting: dict[Mask, dict[int, int]] = {}  # how often each region has run under a mask
 
     def add(self, region: int, mask: Mask) -> None:
-        """One run of `region` under `mask`."""
-        if mask is not self._mask:
-            warps = mask.busiest_lanes.reshape(self._shape[0], -1)
-            threads = np.add.reduce(mask.weights.reshape(self._shape), axis=1) / self._threads
-            self._mask, self._means = mask, (threads, np.add.reduce(warps, axis=1) / warps.shape[1])
-        for row, more in zip(self._rows[region], self._means, strict=True):
-            np.add(row, more, row)
+        """One run of `region` under `mask`; what runs under the same mask is added up together."""
+        runs = self._waiting.get(mask)
+        if runs is None:
+            if len(self._waiting) == MOST_WAITING:
+                self._settle()
+            runs = self._waiting[mask] = {}
+        runs[region] = runs.get(region, 0) + 1
+
+    def _settle(self) -> None:
+        for mask, runs in self._waiting.items():
+            regions, times = np.array([*runs]), np.array([*runs.values()], np.float64)
+            for sums, values in zip(self._sums, (mask.weights, mask.busiest_lanes), strict=True):
+                of_blocks = np.add.reduce(values.reshape(sums.shape[1], -1), axis=1)
+                sums[regions] += times[:, None] * of_blocks
+            self._lengths += mask.weights * np.add.reduce(times * self._work[regions])
+        self._waiting.clear()
+
+    @property
+    def by_thread(self) -> NDArray[np.float64]:
+        """Runs of each region by a thread, on the mean of each block."""
+        self._settle()
+        return self._sums[0] / int(self._threads.exists[: self._threads.block_lanes].sum())
+
+    @property
+    def by_warp(self) -> NDArray[np.float64]:
+        """The same by a warp."""
+        self._settle()
+        return self._sums[1] / (self._threads.block_lanes // WARP_SIZE)
+
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """Operations of each lane."""
+        self._settle()
+        return self._lengths
 
 
 def sampling_of(

@@ -843,9 +843,8 @@ class Loops(ExpressionEvaluator):
         while strata:
             stratum = strata.pop(0)
             representative, first, end = stratum.representative, stratum.first, stratum.end
-            is_far = (
-                alike and np.all(previous == 0) and np.all(representative > 1) and np.all(end - first > 1)
-            )
+            is_wide = _is_many(end - first)
+            is_far = alike and is_wide and np.all(previous == 0) and np.all(representative > 1)
             if is_far and self._loses(shape, before):
                 # The second iteration knows what the last does not: it counts as the rest, the last as
                 # itself.
@@ -870,7 +869,7 @@ class Loops(ExpressionEvaluator):
             if boundaries is not None:
                 boundaries.iterate(representative)
             iterations += running.thread_mean
-            stands = stratum.weight != 1.0 or np.any(end - first > 1)
+            stands = stratum.weight != 1.0 or is_wide
             frame.moving = shape.moving_pointers if stands else frozenset()
             around = [(outer, outer.broken) for outer in state.loops[:-1]]
             if not is_do:
@@ -917,7 +916,7 @@ class Loops(ExpressionEvaluator):
         """
         masks = self.state.masks
         width = end - first
-        many = width > 1 if isinstance(width, int | float) else bool(np.any(width > 1))
+        many = _is_many(width)
         if isinstance(trips, int) and isinstance(width, int | float) and not (stay is not None and many):
             return survivors.scaled(width)
         if isinstance(first, int) and isinstance(trips, np.ndarray) and isinstance(width, int) and width == 1:
@@ -1159,6 +1158,11 @@ def _why(step: int, most: int | None) -> str:
     if most is not None:
         return f" (1 to {most}, the rest of an unrolled loop)"
     return f" ({max(step, DEFAULT_TRIPS):g} elements in steps of {step})" if step > 1 else ""
+
+
+def _is_many(width: _Edge) -> bool:
+    """Whether a stratum so wide has more than one iteration, for some lane."""
+    return width > 1 if isinstance(width, int | float) else bool((width > 1).any())
 
 
 def _number(trips: _Trips) -> str:

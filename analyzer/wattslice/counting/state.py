@@ -157,10 +157,7 @@ class Tallies:
 
     def __init__(self, kernel: ir.Kernel, threads: SampledThreads) -> None:
         self._kernel = kernel
-        self._work = _work_by_region(kernel)
         self._threads = threads
-        self.lengths = np.zeros(threads.population.size)  # operations of each lane
-        self._more = np.empty_like(self.lengths)
         self.thread_counts = [0.0] * kernel.region_count
         self.warp_counts = [0.0] * kernel.region_count
         self.loops: dict[int, LoopTally] = {}
@@ -169,7 +166,7 @@ class Tallies:
         self.never_left: set[int] = set()  # branches that leave a loop by data, assumed never to
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
         self.stand_ins: dict[ir.Loop, StandIns] = {}  # of each loop the worst, with what all of it miss
-        self.by_block = BlockCounts(kernel.region_count, threads)
+        self.by_block = BlockCounts(_work_by_region(kernel), threads)
         self.is_looking = False  # at what would be: nothing of it happens in any block
 
     def count(self, region: int, mask: Mask) -> None:
@@ -178,9 +175,6 @@ class Tallies:
         self.thread_counts[region] += thread_mean
         self.warp_counts[region] += warp_mean
         if not self.is_looking:
-            if work := self._work[region]:
-                np.multiply(mask.weights, work, self._more)
-                np.add(self.lengths, self._more, self.lengths)
             self.by_block.add(region, mask)
 
     def of_loop(self, loop: ir.Loop) -> LoopTally:
@@ -250,7 +244,8 @@ class Tallies:
 
     def _sizes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Operations of the mean warp and of the longest one of each block."""
-        warps = self.lengths.reshape(-1, self._threads.block_lanes // WARP_SIZE, WARP_SIZE).max(axis=2)
+        warps = self._threads.block_lanes // WARP_SIZE
+        warps = self.by_block.lengths.reshape(-1, warps, WARP_SIZE).max(axis=2)
         return warps.mean(axis=1), warps.max(axis=1)
 
     def kinds(self) -> tuple[BlockKind, ...]:

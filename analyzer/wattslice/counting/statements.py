@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
@@ -17,9 +16,6 @@ from wattslice.counting.sampling import Mask
 from wattslice.counting.state import CallFrame, Environment, LoopFrame, Meeting
 from wattslice.counting.values import VARYING, Chance, Value, is_warp_uniform, join, scalar, select
 from wattslice.ir.loops import written_below
-
-if TYPE_CHECKING:
-    pass
 
 
 class Executor(Loops):

@@ -20,6 +20,7 @@ from wattslice.profiling.data_sets.arrays import (
 )
 from wattslice.profiling.data_sets.spec import DataSetSpec, Spec
 from wattslice.profiling.interpreter.launch import Addressing, Texture
+from wattslice.profiling.interpreter.layout import is_block
 
 MIB = 1 << 20
 
@@ -132,7 +133,7 @@ class _Preparation:
             return number
         if type_.kind is TypeKind.POINTER:
             return self._pointer(value, name, type_.element or UINT32)
-        if _is_bytes(type_):
+        if is_block(type_):
             return self._object(value, name, type_)
         number = self._number(value)
         scalar_bytes(number, type_)  # does it fit?
@@ -140,7 +141,7 @@ class _Preparation:
 
     def _bytes(self, value: Value, name: str, type_: Type) -> Bytes:
         """A scalar, pointer, record or vector inside of an object."""
-        if _is_bytes(type_):
+        if is_block(type_):
             return self._object(value, name, type_)
         if type_.kind is TypeKind.POINTER:
             return np.array([self._value(value, name, type_)], np.int64).view(np.uint8)
@@ -247,11 +248,7 @@ def _stage(given: Table, parameter: Variable) -> int:
     if value is None or not value.is_table:
         return 0
     table = value.table()
-    return 1 if "same_as" in table else 2 if "length_of" in table or _is_bytes(parameter.type) else 0
-
-
-def _is_bytes(type_: Type) -> bool:
-    return type_.kind in (TypeKind.RECORD, TypeKind.ARRAY) or type_.lanes > 1
+    return 1 if "same_as" in table else 2 if "length_of" in table or is_block(parameter.type) else 0
 
 
 def _known(given: Table, names: list[str], what: str, where: str) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from wattslice.workload.instructions.kinds import InstructionKind as K
-from wattslice.workload.instructions.value_graph import LoopLevel, Shape, Value
+from wattslice.workload.instructions.value_graph import LoopLevel, Shape, Value, chain
 
 
 class Chain(Struct, frozen=True):
@@ -133,7 +133,7 @@ def _parts(values: Sequence[Value], roots: Sequence[Value]) -> Iterator[_Part]:
         levels.setdefault(level, []).append(value)
         if any(kind is K.BAR for kind, _ in value.cost):
             barriers.setdefault(level, []).append(value.birth)
-    waiting = {around for level in barriers for around in _around(level)}  # no copy overtakes another one
+    waiting = {around for level in barriers for around in chain(level)}  # no copy overtakes another one
     awaited = {one for value in ordered for one in value.inputs}
     for level, members in levels.items():
         weights = {value: _weight(value, is_awaited=value in awaited) for value in members}
@@ -186,12 +186,6 @@ def _feeds(outer: LoopLevel, members: Sequence[Value], ordered: Sequence[Value],
 
 def _birth(value: Value) -> int:
     return value.birth
-
-
-def _around(level: LoopLevel | None) -> Iterator[LoopLevel]:
-    while level is not None:
-        yield level
-        level = level.parent
 
 
 def _weight(value: Value, *, is_awaited: bool) -> tuple[Chain, tuple[int, float]] | None:
