@@ -427,6 +427,9 @@ ENVIRONMENT = [
     ('char *e = getenv("N"); for (int i = 0; i < (e ? 3 : 7); i++) k<<<8, 64>>>(0, 4, 5);', "N",
      "how often the program launches"),
     ('if (!getenv("N")) k<<<8, 64>>>(0, 4, 5);', "N", "how often the program launches"),
+    ('k<<<asked("N", 8), 64>>>(0, 4, 5);', "N", "the grid or block of"),
+    ('k<<<deep(std::string("N")), 64>>>(0, 4, asked("M", 5));', "M or N", "the grid or block of"),
+    ("k<<<asked(name(), 8), 64>>>(0, 4, 5);", "X", "the grid or block of"),
     ("int n = getenv(name()) ? 4 : 8; k<<<n, 64>>>(0, 4, 5);", "X", "the grid or block of"),
 ]  # fmt: skip
 
@@ -434,7 +437,10 @@ ENVIRONMENT = [
 @pytest.mark.parametrize(("body", "name", "what"), ENVIRONMENT)
 @pytest.mark.parametrize("words", [None, "a"])
 def test_what_the_environment_decides_is_told(tmp_path, body, name, what, words):
-    (found,) = launches_of(tmp_path, body, words, helper="const char *name();")
+    helper = "const char *name(); int deep(const std::string &); "
+    helper += "int asked(const char *n, int d) { char *e = getenv(n); return e ? atoi(e) : d; } "
+    helper += "int deep(const std::string &n) { return asked(n.c_str(), 8); }"
+    (found,) = launches_of(tmp_path, body, words, helper=helper)
     assert found.grid[0] == 8
     (said,) = found.assumptions
     assert said.message == f"no environment variable {name} assumed: that decides {what} k"
@@ -463,6 +469,8 @@ BEFORE_THE_LAUNCH = [
     'if (std::getenv("N") == NULL) exit(1);',
     'const char *e = getenv("N"); int mode = e ? atoi(e) : 0; if (mode == 0) { puts("off"); return 0; }',
     "if (!is_on()) return 0;",
+    'if (argc < 3 && !getenv("N")) exit(1);',
+    'int words = argc - 1; if (!words && !getenv("N")) return 0;',
 ]
 
 

@@ -314,6 +314,10 @@ _DEEPEST_MEMBERS = 3
 _LARGEST_CONSTANT = 1024
 
 
+_ARGC = frozenset(("",))
+"""What is told as well, beside the environment variables by their names."""
+
+
 class PassedJump(Struct, frozen=True):
     """A return or exit before launches that environment variables alone decide: taken not to happen."""
 
@@ -381,6 +385,9 @@ class _Slicer:
                             self._launch(node)
         self._passed: dict[ir.Stmt, PassedJump] = {}
         self._given: dict[ir.Variable | ir.Function, frozenset[str]] = {}
+        for main in (function for function in program.functions if function.name == "main"):
+            counts = (p for p in main.parameters[:1] if p not in self._written | set(self._reader.escaped))
+            self._given.update((argc, _ARGC) for argc in counts)
         told = [(function, self._asked_by(function)) for function in program.functions]
         self._given.update((function, names) for function, names in told if names is not None)
         for function in program.functions:
@@ -564,8 +571,9 @@ class _Slicer:
         arms = [stmt.then, *(() if stmt.otherwise is None else (stmt.otherwise,))]
         jumping = [arm for arm in arms if self._is_jump(arm)]
         names = self._asked(stmt.condition) if jumping else None
-        if names is None:
+        if names is None or names == _ARGC:
             return False
+        names -= _ARGC
         graph, inner = self._reader.graph, list(ir.walk_statements(jumping[0]))
         is_exit = any(isinstance(one, ir.ExprStmt) and graph.never_returns(one.expr) for one in inner)
         leaves = any(isinstance(one, ir.Return) for one in inner) and graph.launches_in(function.body)

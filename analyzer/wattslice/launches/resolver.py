@@ -330,10 +330,28 @@ def _reads_argc(program: ir.Program) -> bool:
 
 
 def _asked_of_the_environment(program: ir.Program) -> str:
-    """The names of environment variables that host code asks for; `X` where it does not say which."""
+    """The names of environment variables that host code asks for, those as well that it hands to a function
+    which does; `X` where it does not say which.
+    """
+    graph = call_graph(program)
     every = (expr for function in program.functions for expr in ir.expressions_below(function.body))
-    calls = [e for e in every if isinstance(e, ir.Call) and e.name.removeprefix("std::").endswith("getenv")]
-    names = {a.value if isinstance(a, ir.Text) else "X" for call in calls for a in call.arguments[:1]}
+    calls = [expr for expr in every if isinstance(expr, ir.Call)]
+    asked = [a for e in calls if e.name.removeprefix("std::").endswith("getenv") for a in e.arguments[:1]]
+    given: dict[ir.Variable, list[ir.Expr]] = {}
+    for call in calls if asked else ():
+        taken = () if (callee := graph.callee(call)) is None else callee.parameters
+        for parameter, argument in zip(taken, call.arguments, strict=False):
+            given.setdefault(parameter, []).append(argument)
+    names = set[str]()
+    for one in asked:  # which grows
+        inner = [e for e in ir.walk_expressions(one) if isinstance(e, ir.Text) or _names(e) is not None]
+        variable = _names(inner[0]) if len(inner) == 1 else None
+        if variable in given:
+            asked += given.pop(variable)
+        elif len(inner) == 1 and isinstance(inner[0], ir.Text):
+            names.add(inner[0].value)
+        else:
+            names.add("X")
     return " or ".join(sorted(names))
 
 
