@@ -240,10 +240,27 @@ void declared();
 int main() { BODY k<<<n, 32>>>(n); }
 """
 
+GETS_BY_REFERENCE = [
+    "S s; read(s); int n = s.n;",
+    "S s; PARSE(s); int n = s.n;",
+    "S s; lib::parse<S>(s); int n = s.n;",
+    "S s; lib::Loader load; load(s); int n = s.n;",
+    "dim3 g(5, 6); grid_of(g); int n = g.x;",
+    "int2 g = make_int2(5, 6); grid_of(g); int n = g.x;",
+    "std::array<int, 2> a{5, 6}; dims(a); int n = a[0];",
+    "std::pair<int, int> p{5, 6}; dims(p); int n = p.first;",
+    "std::tuple<int, int> p{5, 6}; dims(p); int n = std::get<0>(p);",
+    'dim3 g(5); lib::File file; file.get("g", g); int n = g.x;',
+]
+ITS_OBJECT = [
+    "lib::Options o; o.n = 5; o.parse(1); int n = o.n;",
+    "lib::Options *o = new lib::Options; o->n = 5; o->parse(1); int n = o->n;",
+    "App a; a.run(); int n = a.width;",
+]
 NAMESAKES = ["int n = blocks(64);", "int n = blocks_of(64);"]
 
 
-@pytest.mark.parametrize("body", NAMESAKES)
+@pytest.mark.parametrize("body", [*GETS_BY_REFERENCE, *ITS_OBJECT, *NAMESAKES])
 def test_what_is_not_read_may_have_written_what_it_reaches(tmp_path, body) -> None:
     (launch,) = launches(tmp_path, OUT_OF_SIGHT.replace("BODY", body))
     assert launch.source is LaunchSource.ASSUMED
