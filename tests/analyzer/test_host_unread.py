@@ -257,10 +257,17 @@ ITS_OBJECT = [
     "lib::Options *o = new lib::Options; o->n = 5; o->parse(1); int n = o->n;",
     "App a; a.run(); int n = a.width;",
 ]
+DROPPED = [
+    "auto [w, h] = size(5); dim3 g((w + 15) / 16, h); int n = g.x;",
+    "auto [w, h] = size(5); const dim3 g = {w, 1, 1}; int n = g.x;",
+    "auto [w, h] = size(5); S s(w); int n = s.n;",
+    "auto [w, h] = size(5); static int m = (w + 1) / 2; int n = m + 5;",
+    "auto [w, h] = size(5); int n = 5; dim3 g(set(&n), w);",
+]
 NAMESAKES = ["int n = blocks(64);", "int n = blocks_of(64);"]
 
 
-@pytest.mark.parametrize("body", [*GETS_BY_REFERENCE, *ITS_OBJECT, *NAMESAKES])
+@pytest.mark.parametrize("body", [*GETS_BY_REFERENCE, *ITS_OBJECT, *DROPPED, *NAMESAKES])
 def test_what_is_not_read_may_have_written_what_it_reaches(tmp_path, body) -> None:
     (launch,) = launches(tmp_path, OUT_OF_SIGHT.replace("BODY", body))
     assert launch.source is LaunchSource.ASSUMED
