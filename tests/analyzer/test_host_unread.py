@@ -221,3 +221,71 @@ def test_a_launch_is_told_its_own_reason_not_that_of_a_namesake(tmp_path) -> Non
         "'n' changes in a loop of unknown length: the result of count()"
     ]
     assert {"m", "n"} == {one.name for one in second.assumed_variables}
+
+
+OUT_OF_SIGHT = """
+#include <missing.h>
+#include <array>
+#include <cstdio>
+#include <tuple>
+#include <utility>
+__global__ void k(int n) {}
+struct S { int n = 5, m = 6; static int of_all; };
+int S::of_all = 5, shared = 5, behind = 5, *held = &behind;
+static int own = 5;
+struct App : lib::Base { App() { width = 5; } };
+struct Other { static int blocks(int n) { return 5; } };
+namespace detail { int blocks_of(int n) { return 5; } }
+void declared();
+int main() { BODY k<<<n, 32>>>(n); }
+"""
+
+GETS_BY_REFERENCE = [
+    "S s; read(s); int n = s.n;",
+    "S s; PARSE(s); int n = s.n;",
+    "S s; lib::parse<S>(s); int n = s.n;",
+    "S s; lib::Loader load; load(s); int n = s.n;",
+    "dim3 g(5, 6); grid_of(g); int n = g.x;",
+    "int2 g = make_int2(5, 6); grid_of(g); int n = g.x;",
+    "std::array<int, 2> a{5, 6}; dims(a); int n = a[0];",
+    "std::pair<int, int> p{5, 6}; dims(p); int n = p.first;",
+    "std::tuple<int, int> p{5, 6}; dims(p); int n = std::get<0>(p);",
+    'dim3 g(5); lib::File file; file.get("g", g); int n = g.x;',
+]
+ITS_OBJECT = [
+    "lib::Options o; o.n = 5; o.parse(1); int n = o.n;",
+    "lib::Options *o = new lib::Options; o->n = 5; o->parse(1); int n = o->n;",
+    "App a; a.run(); int n = a.width;",
+]
+DROPPED = [
+    "auto [w, h] = size(5); dim3 g((w + 15) / 16, h); int n = g.x;",
+    "auto [w, h] = size(5); const dim3 g = {w, 1, 1}; int n = g.x;",
+    "auto [w, h] = size(5); S s(w); int n = s.n;",
+    "auto [w, h] = size(5); static int m = (w + 1) / 2; int n = m + 5;",
+    "auto [w, h] = size(5); int n = 5; dim3 g(set(&n), w);",
+]
+NAMESAKES = ["int n = blocks(64);", "int n = blocks_of(64);"]
+
+
+@pytest.mark.parametrize("body", [*GETS_BY_REFERENCE, *ITS_OBJECT, *DROPPED, *NAMESAKES])
+def test_what_is_not_read_may_have_written_what_it_reaches(tmp_path, body) -> None:
+    (launch,) = launches(tmp_path, OUT_OF_SIGHT.replace("BODY", body))
+    assert launch.source is LaunchSource.ASSUMED
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "declared(); undeclared(); int n = own;",
+        "const dim3 g(5, 6); show(g); int n = g.x;",
+        "S s; read(s.m + 1); int n = s.n;",
+        'printf("%d", shared); int n = shared;',
+        "dim3 g(5); int n = g.x;",
+        "S s; static S t; static int z; int n = s.n + z;",
+        "int n = Other::blocks(64);",
+        "int n = detail::blocks_of(64);",
+    ],
+)
+def test_what_it_does_not_reach_is_kept(tmp_path, body) -> None:
+    (launch,) = launches(tmp_path, OUT_OF_SIGHT.replace("BODY", body))
+    assert (launch.source, launch.grid) == (LaunchSource.HOST_CODE, (5, 1, 1))

@@ -62,3 +62,10 @@ def test_what_a_team_of_threads_does(tmp_path, code, times, value) -> None:
     (launch,) = launches(tmp_path, f"{HEAD}int main() {{\n{code}\n}}")
     assert (launch.times, launch.arguments) == (times, (value,))
     assert launch.source is LaunchSource.HOST_CODE
+
+
+def test_a_region_in_which_a_name_could_not_be_read_is_kept(tmp_path) -> None:
+    head = "#include <string>\nusing namespace std;\ntemplate <class T> std::string to_string(const T &n) { return {}; }\n"
+    code = "#pragma omp parallel num_threads(2)\n{ int i = 3; std::string a; use((a + to_string(i)).c_str()); k<<<1, 32>>>(7); }"
+    (launch,) = launches(tmp_path, f"{HEAD}{head}void use(const char *);\nint main() {{\n{code}\n}}")
+    assert (launch.times, launch.arguments) == (2, (7,))

@@ -19,6 +19,7 @@ WRITES = [
     "lost::in >> n;",
     "lost::first = ++n, lost::second;",
     "lost::Thing t(n);",
+    "lost::Thing t{3, n};",
     "{ lost::Thing t; t.get(n); }",
     "if (lost::Thing::ready()) n = 32;",
     "for (int i = 0; i < lost::Thing::count(); i++) n *= 2;",

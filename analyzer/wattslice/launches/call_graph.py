@@ -58,6 +58,8 @@ class CallGraph:
         found = self._by_name.get(f"{node.name}@{node.span.file}", self._by_name.get(node.name))
         if found is not None and _is_known(node) and not _may_be_instance(found, node):
             return None  # which was only declared where it is called: the linker finds it by its whole name
+        if found is not None and found.scope and not _is_known(node) and found.mangled_name != node.callee:
+            return None  # its name alone, which nothing declares, means none in a namespace or class
         if found is not None and any(map(_is_of_vectors, found.parameters, node.arguments)):
             return None  # min of two ints is none of helper_math.h
         if found is not None and _is_other_overload(found, node):

@@ -544,7 +544,8 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         this = object_argument(body, node, span, operand, of_library=of_library)
         values.insert(0, Construct((), (), type_, span) if this is None else this)
         arguments = arguments[is_operator:]
-    given = (*values, *_referred(body, callee, arguments, span))
+    objects = values[: info.is_made_up and has_object(callee)]  # whose `const` is made up too
+    given = (*values, *objects, *_referred(body, callee, arguments, span))
     return Call(
         callee.mangled_name,
         name,
@@ -673,14 +674,23 @@ def _referred(body: Body, callee: Node, arguments: list[Node], span: Span) -> li
     pairs = zip(info.parameters, arguments, strict=False)
     written = arguments if is_made_up else [a for p, a in pairs if must_name_an_object(p.node.type)]
     found: list[Expr] = []
-    for argument in written:
+    for argument in map(_copied, written) if is_made_up else written:
         try:
-            where = body.location(argument)
+            where = None if argument.type.is_const else body.location(argument)
         except LoweringError:
             continue
         if where is not None:
             found.append(address_of(body, where, span))
     return found
+
+
+def _copied(argument: Node) -> Node:
+    """The object whose copy an argument is; the argument itself where it is none."""
+    inner = bare(argument)
+    maker = inner.referenced if inner.kind == C.CALL_EXPR else None
+    given = list(inner.arguments) if maker is not None and maker.kind == C.CONSTRUCTOR else []
+    is_copy = len(given) == 1 and given[0].type.canonical.declaration == inner.type.canonical.declaration
+    return bare(given[0]) if is_copy else argument
 
 
 def _pointer_called(body: Body, node: Node) -> Expr | None:

@@ -513,6 +513,20 @@ def file_scope_variable(body: Body, declaration: Node) -> Variable:
     return variable
 
 
+def lost_initial_value(unit: Unit, declaration: Node) -> bool:
+    """Whether clang has dropped the initial value of a variable: it names what an error took away."""
+    node = declaration.definition or declaration
+    if unit.is_c or node.initializer is not None or node.is_extern:
+        return False
+    if node.type.canonical.kind == K.RECORD:  # else a constructor stands there
+        return True
+    found = unit.spans.source(node)
+    return found is not None and found[0].data[found[2] : found[2] + 80].lstrip()[:1] in _VALUE_BEGINS
+
+
+_VALUE_BEGINS = (b"=", b"(", b"{")
+
+
 def _never_changes(declaration: Node) -> bool:
     """Whether an object is const, and its values are written with it."""
     value = (declaration.definition or declaration).initializer

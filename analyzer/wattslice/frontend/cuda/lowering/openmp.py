@@ -138,7 +138,7 @@ def _copies(body: Body, node: Node, clauses: dict[str, str], *, is_team: bool) -
     """
     span = body.unit.spans.span(node)
     for clause in ("private", "firstprivate"):
-        for name in map(str.strip, clauses.get(clause, "").split(",")):
+        for name in regex(r"\w+").findall(clauses.get(clause, "")):
             where = _written(body, node, name)
             if where is None:
                 continue

@@ -60,6 +60,7 @@ def _written(tokens: Sequence[str]) -> list[str]:
         before = tokens[at - 1] if at else ""
         if token in ("(", "[", "{"):
             is_call = token == "(" and (before.isidentifier() or before in (">", ">>>", "]"))
+            is_call = is_call or (token == "{" and before.isidentifier())  # an object is made
             is_call = is_call and not (before == ">" and _is_cast(tokens, at - 1))
             callers.append(before if is_call else "")
         elif token in (")", "]", "}") and callers:
@@ -73,8 +74,10 @@ def _written(tokens: Sequence[str]) -> list[str]:
         end = _end_of_chain(tokens, at)
         behind = tokens[end] if end < len(tokens) else ""
         caller = callers[-1] if callers else ""
-        starts = before in ("(", ",") or (before == ")" and tokens[at - 2] in ("*", "&"))  # behind a cast
-        is_argument = starts and behind in (")", ",") and bool(caller)
+        starts = before in ("(", "{", ",") or (
+            before == ")" and tokens[at - 2] in ("*", "&")
+        )  # behind a cast
+        is_argument = starts and behind in (")", "}", ",") and bool(caller)
         if (
             behind in _ASSIGNS
             or (behind == "(" and end > at + 1)

@@ -34,6 +34,7 @@ from wattslice.frontend.cuda.lowering.context import (
     function_around,
     function_named,
     is_callable_type,
+    lost_initial_value,
     memory_attribute,
     somewhere,
     statement,
@@ -869,12 +870,14 @@ def _(body: Body, node: Node) -> list[Stmt]:
 def _(body: Body, node: Node) -> list[Stmt]:
     result: list[Stmt] = []
     is_of_several = body.is_host and len(node.children) > 1
+    is_lost = False
     for child in node.children:
         if child.kind == C.VAR_DECL:
             result.extend(lower(body, child) if is_of_several else declare(body, child))
+            is_lost |= body.is_host and lost_initial_value(body.unit, child)
         elif child.kind == C.UNEXPOSED_DECL:  # structured binding
             result.extend(structured_binding(body, child, body.span(child)))
-    return result
+    return rejected(body, body.unit.spans.text(node), body.span(node), result) if is_lost else result
 
 
 @statement(C.VAR_DECL)
@@ -935,6 +938,8 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         itself = Variable(node.spelling, type_, body.home(type_), role, span, is_of_thread=is_of_thread)
         body.names[key] = itself
     value = None if initializer is None else body.expr(initializer)
+    if body.is_host and lost_initial_value(body.unit, node):
+        value = unread(span)
     if value is not None and body.is_host and is_static:  # once
         value = with_effects(body, mark, value)
     if isinstance(value, ir.Construct) and not value.arguments and type_.kind is not TypeKind.ARRAY:
