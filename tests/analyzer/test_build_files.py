@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice.config.config import Options, make_config
 from wattslice.errors import Severity
 from wattslice.frontend.cuda.read import read_callers, read_cuda, read_definitions
 from wattslice.frontend.inputs import recorded
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.frontend.project import makefile as project_makefile
 from wattslice.frontend.project.build import compile_flags, read_cmake
 from wattslice.frontend.project.makefile import UNTOLD, read_makefile
@@ -163,6 +165,10 @@ def test_run_targets_come_first(tmp_path):
     [
         ("OMP_NUM_THREADS=2 ./main 5", "5"),
         ("time mpirun -np 2 ./main -x 'a b'", "-x 'a b'"),
+        ("nsys profile -t cuda,nvtx -o rep ./main 5", "5"),
+        ("nsys profile -o main --force-overwrite true ./main 5", "5"),
+        ("ncu --set full -o main main 5", "5"),
+        ("cuda-gdb --args ./main 5", "5"),
         ("cd . ; ./main 5 | tee log", "5"),
         ("- ./main $(shell nproc) 6", "? 6"),
         ("build/release/main 8", "8"),
@@ -426,6 +432,8 @@ def test_settings_may_write_the_name_of_a_program_in_another_way(tmp_path, progr
         ("a/tests.json", "a"),
         ("configs/d.ini", ""),
         ("configs/1/2/3/d.ini", "configs/1/2/3"),
+        ("a/scripts/run.sh", "a"),
+        ("a/b/meson.build", "a/b"),
     ],
 )
 def test_of_which_folder_settings_tell(path, folder):
@@ -607,6 +615,57 @@ def test_flags_of_an_extension(tmp_path, text, definitions):
     (tmp_path / ".git").mkdir()
     (tmp_path / "setup.py").write_text(text)
     assert compile_flags(source(tmp_path / "csrc")).definitions == definitions
+
+
+@pytest.mark.parametrize(
+    ("text", "definitions"),
+    [
+        ('option(S "" ON)\ntarget_compile_definitions(main PRIVATE $<$<BOOL:${S}>:N=5>)', ("N=5",)),
+        ('option(S "" OFF)\ntarget_compile_definitions(main PRIVATE $<$<BOOL:${S}>:N=5>)', ()),
+        ("target_compile_definitions(main PRIVATE $<$<BOOL:${S}>:N=5>)", ()),
+        ("if(NOT CMAKE_BUILD_TYPE)\nset(CMAKE_BUILD_TYPE Release)\nendif()", ("NDEBUG",)),
+        ("set(CMAKE_BUILD_TYPE Debug)", ()),
+        ("set(CMAKE_BUILD_TYPE Release)\nset(CMAKE_CUDA_FLAGS_RELEASE -O3)", ()),
+    ],
+)
+def test_flags_that_options_and_the_kind_of_build_give(tmp_path, text, definitions):
+    (tmp_path / "CMakeLists.txt").write_text(f"add_executable(main main.cu)\n{text}\n")
+    assert compile_flags(source(tmp_path)).definitions == definitions
+
+
+OWN_DEFAULT = """#ifndef N
+#define N 256  // threads
+#endif
+#if !defined(UNUSED)
+#define UNUSED 1
+#endif
+__global__ void k() {}
+int main() { k<<<1, N>>>(); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("Makefile", "main: main.cu\n\tnvcc $(shell echo -DN=96 -DUNUSED=2) main.cu -o main\n", 2),
+        ("meson.build", "executable('main', 'main.cu', cuda_args: ['-DN=24'])\n", 1),
+        ("build.sh", "#!/bin/sh\nnvcc -D N=512 main.cu\n", 2),
+        ("CMakeLists.txt", "add_executable(main main.cu)\nmath(EXPR h 1)\nadd_definitions(-DN=${h})\n", 3),
+        ("CMakeLists.txt", "function(add)\nadd_compile_definitions(N=4)\nendfunction()\n", 2),
+        ("build.sh", "nvcc -DN=256 main.cu\n", None),  # as the source has it
+        ("build.sh", "nvcc -DNM=2 main.cu # -DN=4\n", None),
+        ("Makefile", "N = 64\nmain: main.cu\n\tnvcc main.cu -o main\n", None),  # a variable of make
+        ("Makefile", "main: main.cu\n\tnvcc -DN=64 main.cu -o main\n", None),  # followed
+    ],
+)
+def test_a_default_of_a_macro_that_a_build_may_give_another_value_is_told(tmp_path, name, text, line):
+    (tmp_path / name).write_text(text)
+    (tmp_path / "main.cu").write_text(OWN_DEFAULT)
+    around = replace(ParseOptions(), defines=compile_flags(tmp_path / "main.cu").definitions)
+    (launch,) = resolve_launches(read_cuda(tmp_path / "main.cu", around), NO_OVERRIDES, load_gpu("v100"))
+    told = [(one.line, one.message, one.fix) for one in launch.assumptions]
+    message = f"N assumed 256, its default in the source: {name}:{line} gives it another value in a way that"
+    assert told == ([] if line is None else [(2, f"{message} is not followed", "-D N=VALUE")])
 
 
 def test_flags_of_one_source(tmp_path):

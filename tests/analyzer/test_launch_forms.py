@@ -386,16 +386,17 @@ def test_one_of_perhaps_several_gpus_is_assumed(tmp_path, query):
     assert [(launch.grid[0], launch.times) for launch in (a, *b)] == [(1024, 1), (3, 1), (5, 4)]
 
 
-@pytest.mark.parametrize(("grid", "source", "what"), [
-    ("4096 / gpus", LaunchSource.ASSUMED, "the grid or block of"),
-    ("4096", LaunchSource.HOST_CODE, "that the program does not launch"),
+@pytest.mark.parametrize(("grid", "blocks", "source", "told"), [
+    ("4096 / gpus", 2048, LaunchSource.ASSUMED, "'gpus' is 1 with the values read, with which line 3"),
+    ("4096", 4096, LaunchSource.HOST_CODE, "one GPU assumed: that decides that the program does not launch"),
 ])  # fmt: skip
-def test_one_gpu_is_told_where_a_program_asks_for_two(tmp_path, grid, source, what):
+def test_one_gpu_is_told_where_a_program_asks_for_two(tmp_path, grid, blocks, source, told):
     check = "int gpus; cudaGetDeviceCount(&gpus); if (gpus < 2) exit(2);"
     text = f"#include <cstdlib>\n{K}int main() {{ {check} k<<<{grid}, 64>>>(gpus); }}"
     (launch,) = launches(tmp_path, text)
-    assert (launch.grid, launch.source, launch.times) == ((4096, 1, 1), source, None)
-    assert f"one GPU assumed: that decides {what} k" in [one.message for one in launch.assumptions]
+    assert (launch.grid, launch.source, launch.times) == ((blocks, 1, 1), source, None)
+    assert launch.arguments == (2 if blocks == 2048 else None,)  # one is what the check does not let pass
+    assert any(one.message.startswith(told) for one in launch.assumptions)
 
 
 @pytest.mark.parametrize("helper", ["b<<<2, 32>>>(n);", "inner(n);"])

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice import ir
+from wattslice.ir.c_arithmetic import fold
 from wattslice.launches import host_api
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.evaluator import BudgetExceededError, Evaluator
@@ -30,7 +31,9 @@ from wattslice.launches.memory import (
     Unknown,
     Value,
     condition_of,
+    is_text_object,
     joined,
+    offset_of,
     places_of,
     told_why,
     truth,
@@ -141,6 +144,7 @@ class ControlFlow(Evaluator):
         self._levels = 1  # how many of them the last break leaves
         self._doubt: int | None = None  # the outermost that a jump may have left on an unknown condition
         self._doubted = NOT_COME  # that condition
+        self._left_by: ir.Expr | None = None  # the condition on which the statement at hand was left
         self._thrown: _Thrown | None = None  # by the protected block before
         self._handled: LeftError | None = None
         self._protected = 0  # how many such blocks are around
@@ -265,6 +269,7 @@ class ControlFlow(Evaluator):
 
     def _sequence(self, statements: tuple[ir.Stmt, ...]) -> Flow:
         for position, stmt in enumerate(statements):
+            self._left_by = None
             try:
                 flow = self.execute(stmt)
             except LeftError:
@@ -277,7 +282,9 @@ class ControlFlow(Evaluator):
 
     def _not_run(self, statements: tuple[ir.Stmt, ...]) -> None:
         if statements:
-            self._speculate(ir.Block(statements, 0, statements[0].span), None)
+            left_by = self._left_by
+            self._speculate(ir.Block(statements, 0, statements[0].span), left_by, is_behind=True)
+            self._left_by = left_by
 
     # ------------------------------------------------------------------------- exceptions
 
@@ -416,6 +423,7 @@ class ControlFlow(Evaluator):
             flow = self._inside(Flow.RETURN, lambda: self.execute(body))
         finally:
             found = self._returned.pop()
+            self._left_by = None
         if flow is Flow.EXIT:
             raise LeftError(frozenset())
         result = found.value
@@ -429,6 +437,11 @@ class ControlFlow(Evaluator):
             self._returned[-1] = replace(now, value=value)
 
     def _if(self, stmt: ir.If) -> Flow:
+        if (failing := self._relevance.checks.get(stmt)) is not None:
+            for part, holds in failing:
+                if truth(self.evaluate(part)) is holds:
+                    self._lose_tested(part)
+            return Flow.NEXT
         condition = self.evaluate(stmt.condition)
         decided = truth(condition)
         passed = self._relevance.passed.get(stmt)
@@ -442,7 +455,44 @@ class ControlFlow(Evaluator):
         taken, other = (stmt.then, stmt.otherwise) if decided else (stmt.otherwise, stmt.then)
         if other is not None:
             self._speculate(other, stmt.condition, None if decided else _where_it_holds(stmt.condition))
-        return Flow.NEXT if taken is None else self.execute(taken)
+        flow = Flow.EXIT
+        try:
+            flow = Flow.NEXT if taken is None else self.execute(taken)
+        finally:
+            if flow is not Flow.NEXT and self._left_by is None:
+                self._left_by = stmt.condition
+        return flow
+
+    def _lose_tested(self, condition: ir.Expr) -> None:
+        """What a condition tests is not what the values read say, where these do not lead."""
+        lost: set[ir.Variable] = set()
+        compared: dict[int, ir.Expr] = {}
+        waiting = [condition]
+        while waiting:
+            node = waiting.pop()
+            place = getattr(node, "place", None)
+            where: Value | None = None
+            if isinstance(node, ir.Binary):
+                compared[id(ir.strip_casts(node.left))] = node
+            if isinstance(node, ir.Read):
+                variable = node.place.variable
+                where = Pointer(self.memory.storage(variable), offset_of(variable.type, node.place.path))
+                lost.add(variable)
+            elif isinstance(node, ir.Load):
+                where = self.loaded_at.get(id(place))
+            elif isinstance(node, ir.AddressOf) and is_text_object(node.variable.type):
+                where = self.memory.address(node.variable)
+            else:
+                waiting += ir.children(node)
+            value = self.memory.current((where.storage, where.offset)) if isinstance(where, Pointer) else None
+            if isinstance(where, Pointer) and isinstance(value, (int, float, str)):
+                told = "" if isinstance(value, str) else f"{value} "
+                reason = (
+                    f"{told}with the values read, with which line {condition.span.line} does not lead here"
+                )
+                why = Unknown(reason, likely=_beyond(compared.get(id(node)), value))
+                self.memory.write(where.storage, where.offset, why, node.type)
+        self._follow_declared(lost)
 
     def _try(
         self,
@@ -450,6 +500,7 @@ class ControlFlow(Evaluator):
         why: Unknown | None = None,
         supposed: Supposed | None = None,
         *,
+        lost: ir.Expr | None = None,
         is_run: bool = False,
     ) -> tuple[Flow, Delta]:
         """Visit what is run perhaps, for the reason `why`, or not at all, and undo its effects."""
@@ -460,6 +511,8 @@ class ControlFlow(Evaluator):
             )
         flow = Flow.NEXT
         try:
+            if lost is not None:
+                self._lose_tested(lost)
             if supposed is not None and supposed.variable in self.memory.frames[-1]:
                 follow = self._suppose(supposed)
                 if why is None:
@@ -590,10 +643,18 @@ class ControlFlow(Evaluator):
             self._return(way.value)
         return way.flow
 
-    def _speculate(self, stmt: ir.Stmt, condition: ir.Expr | None, supposed: Supposed | None = None) -> None:
+    def _speculate(
+        self,
+        stmt: ir.Stmt,
+        condition: ir.Expr | None,
+        supposed: Supposed | None = None,
+        *,
+        is_behind: bool = False,
+    ) -> None:
         """Visit code that is not run, if it holds launches not seen elsewhere; undo its effects.
 
         `condition` is what keeps it from being run; None: a return before it. `supposed`: with what it would.
+        `is_behind`: it lies behind what the condition decides, with which it is never run.
         """
         if not self.unseen(self._graph.launches_in(stmt)):
             return
@@ -603,7 +664,7 @@ class ControlFlow(Evaluator):
         thrown, argc = (self._thrown, self._handled), (self._argc, self._least_argc)
         perhaps, self._perhaps = self._perhaps, []
         before = self.supposed
-        self._try_within_steps(stmt, supposed)
+        self._try_within_steps(stmt, supposed, condition if is_behind else None)
         self.supposed = before
         self._perhaps = perhaps
         self._thrown, self._handled = thrown
@@ -614,19 +675,24 @@ class ControlFlow(Evaluator):
 
     def _suppose(self, supposed: Supposed) -> frozenset[ir.Variable]:
         """Give a variable its value, and those of the function that are declared by it and never changed."""
-        frame, variable, function = self.memory.frames[-1], supposed.variable, self._active[-1]
-        self.memory.write(frame[variable], 0, supposed.value, variable.type)
+        variable = supposed.variable
+        self.memory.write(self.memory.frames[-1][variable], 0, supposed.value, variable.type)
+        return self._follow_declared({variable})
+
+    def _follow_declared(self, variables: set[ir.Variable]) -> frozenset[ir.Variable]:
+        """Evaluate again what is declared by these and never changed; they themselves are told as well."""
+        frame, function = self.memory.frames[-1], self._active[-1]
         changed = self._graph.changed_in(function) | self._relevance.escaped
-        follow = {variable} - changed
+        follow = variables - changed
         for stmt in ir.walk_statements(function.body):
             if isinstance(stmt, ir.Declare) and stmt.value is not None and stmt.variable in frame:
                 read = map(ir.read_variable, ir.walk_expressions(stmt.value))
                 if stmt.variable not in changed and not follow.isdisjoint(one for one in read if one):
                     self.memory.write(frame[stmt.variable], 0, self.evaluate(stmt.value), stmt.variable.type)
                     follow.add(stmt.variable)
-        return frozenset((variable, *follow))
+        return frozenset(variables | follow)
 
-    def _try_within_steps(self, stmt: ir.Stmt, supposed: Supposed | None) -> None:
+    def _try_within_steps(self, stmt: ir.Stmt, supposed: Supposed | None, lost: ir.Expr | None) -> None:
         """Visit code that is not run with half of the steps that are left for such code.
 
         What is run, and what else is not, needs the others.
@@ -636,7 +702,7 @@ class ControlFlow(Evaluator):
         given = left // 2
         kept, self._budget = self.steps_left - given, given
         try:
-            self._try(stmt, supposed=supposed)
+            self._try(stmt, supposed=supposed, lost=lost)
         except (BudgetExceededError, RecursionError):
             self.is_cut = True
         if is_outermost:
@@ -725,6 +791,22 @@ def _where_it_holds(condition: ir.Expr) -> Supposed | None:
     variable = next(filter(None, map(ir.read_variable, sides)), None)
     number = next((one.value for one in map(ir.strip_casts, sides) if isinstance(one, ir.Constant)), None)
     return Supposed(variable, number) if variable is not None and isinstance(number, int) else None
+
+
+_NEAREST = {ir.BinaryOp.LT: (0, -1), ir.BinaryOp.LE: (1, 0), ir.BinaryOp.GT: (0, 1), ir.BinaryOp.GE: (-1, 0)}
+
+
+def _beyond(comparison: ir.Expr | None, value: Value) -> int | None:
+    """The nearest number with which a comparison with a constant comes out otherwise than with `value`; of 0
+    and -1 none, which say that it was not given.
+    """
+    right = ir.strip_casts(comparison.right) if isinstance(comparison, ir.Binary) else None
+    if not isinstance(comparison, ir.Binary) or not isinstance(right, ir.Constant) or isinstance(value, str):
+        return None
+    if comparison.op not in _NEAREST or not isinstance(value, int) or value <= 0:
+        return None
+    holds = fold(comparison.op, value, right.value, ir.INT64)
+    return int(right.value) + _NEAREST[comparison.op][not holds]
 
 
 def uncounted(where: str, why: Unknown) -> Unknown:

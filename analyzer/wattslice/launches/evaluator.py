@@ -89,6 +89,10 @@ class Evaluator(ABC):
         """The value of a text: the text itself, or the closure of the lambda that it names."""
 
     @abstractmethod
+    def _without_options(self, condition: Value) -> bool | None:
+        """Whether a condition that argc decides holds in the run at hand."""
+
+    @abstractmethod
     def evaluate_perhaps(self, node: ir.Expr, condition: Unknown) -> tuple[Value, Delta]:
         """Value of what is evaluated perhaps, as `condition` says, and what that changes, undone."""
 
@@ -178,6 +182,8 @@ class Evaluator(ABC):
         if not why.is_option:
             return why
         # `argc > 1 ? atoi(argv[1]) : 1024`: the side that is known is the default.
+        if self._without_options(condition) and _is_lost(then):
+            return then  # with as many options as the checks before ask for
         if _is_lost(then):
             return otherwise
         return then if _is_lost(otherwise) else replace(why, is_option=False)

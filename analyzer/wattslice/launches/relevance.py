@@ -333,6 +333,8 @@ class Relevance(Struct, frozen=True):
     constants: tuple[ir.Variable, ...] = ()  # constant memory whose content may decide what a kernel does
     escaped: frozenset[ir.Variable] = frozenset()  # whose addresses somebody may keep
     passed: dict[ir.Stmt, PassedJump] = {}
+    checks: dict[ir.Stmt, tuple[tuple[ir.Expr, bool], ...]] = {}
+    """Checks that are taken to succeed: parts of their conditions, and with what each would fail."""
 
 
 def relevance_of(program: ir.Program, graph: CallGraph) -> Relevance:
@@ -384,6 +386,7 @@ class _Slicer:
                         if isinstance(node, ir.LaunchCall):
                             self._launch(node)
         self._passed: dict[ir.Stmt, PassedJump] = {}
+        self._checks: dict[ir.Stmt, tuple[tuple[ir.Expr, bool], ...]] = {}
         self._given: dict[ir.Variable | ir.Function, frozenset[str]] = {}
         for main in (function for function in program.functions if function.name == "main"):
             counts = (p for p in main.parameters[:1] if p not in self._written | set(self._reader.escaped))
@@ -424,10 +427,12 @@ class _Slicer:
     def result(self) -> Relevance:
         skipped: set[ir.Stmt] = set()
         for function in self._functions:
-            self._collect(function.body, skipped)
+            self._collect(function.body, function, skipped)
         unfollowed = set(self._functions) - self._effective - self._valued
         escaped = frozenset(self._reader.escaped)
-        return Relevance(frozenset(skipped), frozenset(unfollowed), self._constants, escaped, self._passed)
+        return Relevance(
+            frozenset(skipped), frozenset(unfollowed), self._constants, escaped, self._passed, self._checks
+        )
 
     # ----------------------------------------------------------------- widening
 
@@ -587,12 +592,40 @@ class _Slicer:
 
     # ----------------------------------------------------------------- what remains
 
-    def _collect(self, stmt: ir.Stmt, skipped: set[ir.Stmt]) -> None:
+    def _collect(self, stmt: ir.Stmt, function: ir.Function, skipped: set[ir.Stmt]) -> None:
         if stmt not in self._core and not self._is_jump(stmt):
-            skipped.add(stmt)
+            if isinstance(stmt, ir.If) and (parts := tuple(self._failing(stmt, function))):
+                self._checks[stmt] = parts
+            else:
+                skipped.add(stmt)
             return
         for inner in ir.nested_statements(stmt):
-            self._collect(inner, skipped)
+            self._collect(inner, function, skipped)
+
+    def _failing(self, stmt: ir.If, function: ir.Function) -> Iterator[tuple[ir.Expr, bool]]:
+        """Parts of the condition of a check, each of which alone makes it end the program, and how."""
+        holds = self._ends(stmt.then, function)
+        if holds is (stmt.otherwise is not None and self._ends(stmt.otherwise, function)):
+            return
+        waiting = [stmt.condition]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, ir.Logical) and (part.op is ir.LogicalOp.OR) is holds:
+                waiting += (part.left, part.right)
+            elif (found := self._reader.def_use(part)).uses & self._locations and self._is_told(found):
+                yield part, holds
+
+    def _ends(self, stmt: ir.Stmt, function: ir.Function) -> bool:
+        """Whether the program ends behind a statement."""
+        inner = stmt.statements[-1:] if isinstance(stmt, ir.Block) else (stmt,)
+        return any(
+            (isinstance(one, ir.Return) and function.name == "main")
+            or (isinstance(one, ir.ExprStmt) and self._reader.graph.never_returns(one.expr))
+            for one in inner
+        )
+
+    def _is_told(self, def_use: DefUse) -> bool:
+        return def_use.uses <= self._locations and def_use.callees <= self._valued
 
     def _is_jump(self, stmt: ir.Stmt) -> bool:
         match stmt:
@@ -603,8 +636,7 @@ class _Slicer:
             case ir.Block(statements=statements):
                 return any(self._is_jump(inner) for inner in statements)
             case ir.If(condition=condition, then=then, otherwise=otherwise):
-                def_use = self._def_uses[condition]
-                if not def_use.uses <= self._locations or not def_use.callees <= self._valued:
+                if not self._is_told(self._def_uses[condition]):
                     return False
                 return self._is_jump(then) or (otherwise is not None and self._is_jump(otherwise))
             case _:

@@ -26,6 +26,7 @@ from wattslice.launches.instances import (
     without_dead,
 )
 from wattslice.launches.launch import (
+    Assumption,
     ConstantValue,
     GivenPointer,
     KernelLaunch,
@@ -284,7 +285,16 @@ def resolve_launches(
         if chosen:
             found = tuple(_overridden(override, found[0]) for override in chosen)
         launches.extend(with_accessor_sizes(_with_settings(launch, overrides), pins) for launch in found)
-    return tuple(launches)
+    told = tuple(map(_of_default, program.own_defaults))
+    return tuple(replace(one, assumptions=(*one.assumptions, *told)) for one in launches)
+
+
+def _of_default(own: ir.OwnDefault) -> Assumption:
+    message = (
+        f"{own.macro} assumed {own.value}, its default in the source: {own.place} gives it another value"
+    )
+    fix = f"-D {own.macro}=VALUE"
+    return Assumption("PW011", own.line, f"{message} in a way that is not followed", fix)
 
 
 def _launched_on_the_device(program: ir.Program, kernel: ir.Kernel) -> int | None:

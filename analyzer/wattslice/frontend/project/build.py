@@ -88,6 +88,7 @@ class Cmake(Struct):
 _COMMAND = regex(r"([A-Za-z_]\w*)\s*\(")
 _ARGUMENT = regex(r'"((?:[^"\\]|\\.)*)"|#[^\n]*|([^\s()"#]+)|([()])', re.DOTALL)
 _REFERENCE = regex(r"\$\{([^${}]+)\}")
+_IF_TRUE = regex(r"\$<\$<BOOL:([^<>$]*)>:([^<>$]*)>")
 _FILE_OF_TARGET = regex(r"\$<TARGET_FILE:([^>]+)>")
 _KEYWORDS = frozenset({"PRIVATE", "PUBLIC", "INTERFACE", "SYSTEM", "BEFORE", "AFTER", "WIN32",
                        "MACOSX_BUNDLE", "EXCLUDE_FROM_ALL", "STATIC", "SHARED", "MODULE",
@@ -214,6 +215,7 @@ def _expanded(cmake: Cmake, text: str) -> str:
         if changed == text or len(changed) > 1 << 16:
             break
         text = changed
+    text = _IF_TRUE.sub(lambda found: found[2] if _holds(cmake, [found[1]]) else UNTOLD, text)
     return _FILE_OF_TARGET.sub(r"\1", text)
 
 
@@ -494,8 +496,10 @@ def _of_cmake(cmake: Cmake, source: Path) -> CompileFlags:
 def _words_of_all(cmake: Cmake) -> list[str]:
     """The flags that variables give every CUDA source."""
     kind = cmake.variables.get("CMAKE_BUILD_TYPE", "").upper()
-    names = (*_FLAGS_OF_ALL, f"CMAKE_CUDA_FLAGS_{kind}")
-    return re.split(r"[\s;]+", " ".join(cmake.variables.get(name, "") for name in names))
+    own = "-DNDEBUG" if kind in ("RELEASE", "RELWITHDEBINFO", "MINSIZEREL") else ""
+    texts = [cmake.variables.get(name, "") for name in _FLAGS_OF_ALL]
+    texts.append(cmake.variables.get(f"CMAKE_CUDA_FLAGS_{kind}", own))
+    return re.split(r"[\s;]+", " ".join(texts))
 
 
 _MOST_BESIDE = 32

@@ -17,14 +17,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wattslice.frontend.project.build import (
-    DATABASES,
-    MAKEFILES,
-    Cmake,
-    folders_above,
-    makefile_of,
-    read_cmake,
-)
+from wattslice.frontend.project.build import DATABASES, Cmake, folders_above, makefile_of, read_cmake
+from wattslice.frontend.project.defaults import BUILD_FILES
 from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, Run, fits, logical_lines, text_of_file
 from wattslice.frontend.project.run_settings import runs_in
 from wattslice.frontend.project.settings_files import DEPTH_OF_SETTINGS, FOLDERS_OF_SETTINGS, SUFFIXES
@@ -39,9 +33,12 @@ _MOST_TARGETS = 20
 _MOST_PROGRAMS = 50
 _STARTERS = frozenset(
     {"time", "env", "nohup", "mpirun", "mpiexec", "srun", "jsrun", "nvprof", "nsys", "ncu", "cuda-memcheck",
-     "compute-sanitizer", "numactl", "timeout", "perf", "stdbuf", "taskset", "exec", "optirun", "valgrind"}
+     "cuda-gdb", "compute-sanitizer", "numactl", "timeout", "perf", "stdbuf", "taskset", "exec", "optirun",
+     "valgrind"}
 )  # fmt: skip
 """Commands that start the program named behind them."""
+_NAMES_A_REPORT = ("-o", "--output", "--export", "--log-file")
+"""Options of theirs whose word may be called as the program is."""
 _REDIRECTION = regex(r"(?:(?<=\s)|^)(?:\d|&)?(?:>>?|<)\s*(?:&\d?|\S+)|\s\d?>&\d")
 _SEPARATOR = regex(r"&&|\|\||[;|&]")
 _SHELL_NAME = regex(r"([A-Za-z_]\w*)=(.*)")
@@ -73,7 +70,7 @@ def folder_told_of(path: str) -> str | None:
 
     `path` with slashes, from the top folder, which is the empty text.
     """
-    for name in (*reversed(DATABASES), *MAKEFILES, "CMakeLists.txt", "setup.py", *reversed(_SCRIPTS)):
+    for name in (*reversed(DATABASES), *reversed(_SCRIPTS), *BUILD_FILES):
         if f"/{path}".endswith(f"/{name}"):
             return path.removesuffix(name).rstrip("/")
     if path.endswith(SUFFIXES):
@@ -222,7 +219,10 @@ def _started(text: str, line: Line, products: frozenset[str], variables: dict[st
             words = words[1:]
         if not words:
             variables.update(assigned)
-        place = next((n for n, word in enumerate(words) if _is_program(word, products)), None)
+        programs = [n for n, word in enumerate(words) if _is_program(word, products)]
+        programs = [n for n in programs if not n or words[n - 1] not in _NAMES_A_REPORT] or programs
+        # what is plainly a path in this folder rather than a word that a target happens to be called
+        place = next((n for n in programs if words[n].startswith("./")), next(iter(programs), None))
         if place is None or (place and words[0].rpartition("/")[2] not in _STARTERS):
             continue
         given = tuple(None if UNTOLD in word or "*" in word else word for word in words[place + 1 :])
@@ -351,5 +351,8 @@ def _is_made_elsewhere(main: Path, build: Makefile | Cmake | None, started: Run)
 
 def _outputs(recipes: Iterable[str]) -> set[str]:
     return {
-        found[1].rpartition("/")[2] for text in recipes for found in re.finditer(r"(?:^|\s)-o\s*(\S+)", text)
+        found[1].rpartition("/")[2]
+        for text in recipes
+        if _STARTERS.isdisjoint(text.split())  # whose reports are no programs
+        for found in re.finditer(r"(?:^|\s)-o\s*(\S+)", text)
     }

@@ -27,6 +27,7 @@ from wattslice.frontend.cuda.lowering.memory import note_parameter
 from wattslice.frontend.cuda.lowering.statements import as_block
 from wattslice.frontend.cuda.lowering.types import UINT64, decayed, is_wide_record
 from wattslice.frontend.cuda.lowering.unit import Unit, qualified_name
+from wattslice.frontend.project.defaults import doubtful_defaults
 from wattslice.ir import (
     Block,
     Function,
@@ -91,15 +92,16 @@ def _includer(unit: Unit) -> str:
 
 def _program(unit: Unit, kernels: list[Kernel], hosts: tuple[Function, ...]) -> Program:
     parsed = unit.parsed
-    lines = numbered_lines(parsed.source.decode("utf-8", "replace"))
+    text = parsed.source.decode("utf-8", "replace")
     return Program(
         str(parsed.path),
         tuple(kernels),
         hosts,
         tuple(v for v in dict.fromkeys(unit.globals.values()) if v.space is not MemorySpace.REGISTER),
         tuple(sorted(unit.diagnostics, key=lambda d: (d.file, d.line, d.rule, d.message))),
-        lines,
+        numbered_lines(text),
         included=tuple(map(str, parsed.included_files)),
+        own_defaults=tuple(doubtful_defaults(parsed.path, text, parsed.options.defines)),
     )
 
 
