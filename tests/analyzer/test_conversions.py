@@ -93,3 +93,85 @@ def test_conversions_of_known_numbers_round_as_their_names_say(expression: str, 
         "int main() { k<<<1, 32>>>(0, 4.5f); }\n"
     )
     assert [loop.trip_count for loop in count(launch_of(text)).loops] == [trips]
+
+
+FLOATING = (K.FADD, K.FMUL, K.FFMA, K.FSETP, K.DADD, K.DMUL, K.DFMA, K.DSETP, K.WIDE_CONVERSION)
+
+
+def arithmetic(body: str, number: str = "float") -> dict[K, float]:
+    launch = launch_of(
+        f"__device__ double halved({number} x) {{ return x * 0.5; }}\n"
+        f"__global__ void k({number}* a, const {number}* b, double* d, {number} c, int n) "
+        f"{{ int i = threadIdx.x; {number} x = b[i], y = b[i + 64]; {body} }}\n"
+        "int main() { k<<<1, 64>>>(0, 0, 0, 1.5, 7); }\n"
+    )
+    mix = lower_instructions(launch.kernel, count(launch))
+    return {kind: mix.number(kind) for kind in FLOATING if mix.number(kind)}
+
+
+@pytest.mark.parametrize(
+    ("body", "made"),
+    [
+        ("a[i] = x * 0.25;", {K.FMUL: 1}),
+        ("a[i] = x / 4.0;", {K.FMUL: 1}),
+        ("a[i] = x + 1.0;", {K.FADD: 1}),
+        ("a[i] = (double)x - y;", {K.FADD: 1}),
+        ("a[i] = (float)n * 3.0;", {K.FMUL: 1}),
+        ("a[i] = (x + y) * 3.0;", {K.FADD: 1, K.FMUL: 1}),
+        ("a[i] = (float)(x * 3.0) + 1.0;", {K.FFMA: 1}),
+        ("x += 1.0; a[i] = x;", {K.FADD: 1}),
+        ("double v = x, w = v * 3.0; a[i] = w;", {K.FMUL: 1}),
+        ("double s = 0; s += x; a[i] = s;", {K.FADD: 1}),
+        ("a[i] = halved(x);", {K.FMUL: 1}),
+        ("if (x > 0.5) a[i] = y;", {K.FSETP: 1}),
+        ("if ((double)x < (double)y) a[i] = y;", {K.FSETP: 1}),
+        ("a[i] = x > 0.5 ? x : 0.0;", {K.FSETP: 2}),
+        ("a[i] = x > 0.5 ? 0.0 : (double)y;", {K.FSETP: 2}),
+        ("a[i] = x > y ? 3.0 : 0.25;", {K.FSETP: 2}),
+        # what is no float, and what is rounded once after two operations
+        ("a[i] = x * 0.1;", {K.DMUL: 1, K.WIDE_CONVERSION: 2}),
+        ("a[i] = x * 1e40;", {K.DMUL: 1, K.WIDE_CONVERSION: 2}),
+        ("if (x > 0.1) a[i] = y;", {K.DSETP: 1, K.WIDE_CONVERSION: 1}),
+        ("a[i] = (x + 1.0) * 3.0;", {K.DADD: 1, K.DMUL: 1, K.WIDE_CONVERSION: 2}),
+        ("a[i] = n * 0.5;", {K.DMUL: 1, K.WIDE_CONVERSION: 2}),
+        ("d[i] = x * 0.5;", {K.DMUL: 1, K.WIDE_CONVERSION: 1}),
+        ("a[i] = (int)(x * 0.5);", {K.DMUL: 1, K.WIDE_CONVERSION: 2}),
+        ("a[i] = fma((double)x, (double)y, 1.0);", {K.DFMA: 1, K.WIDE_CONVERSION: 3}),
+        ("a[i] = x > y ? d[i] : 0.5;", {K.FSETP: 1, K.WIDE_CONVERSION: 1}),
+    ],
+)
+def test_one_operation_in_double_on_floats_is_one_on_floats(body: str, made: dict[K, float]):
+    assert arithmetic(body) == made
+
+
+@pytest.mark.parametrize(
+    ("body", "sums", "products", "fused"),
+    [
+        ("a[i] = x * 2 + y;", 0, 0, 1),
+        ("a[i] = y + 2 * x;", 0, 0, 1),
+        ("a[i] = x * 2 * y;", 1, 1, 0),
+        ("a[i] = x * 2;", 1, 0, 0),
+        ("a[i] = x + x;", 1, 0, 0),
+        ("a[i] = x * 2 - y;", 2, 0, 0),
+        ("a[i] = y - x * 2;", 2, 0, 0),
+        ("a[i] = y + x * -2;", 2, 0, 0),
+        ("a[i] = y - x * -2;", 0, 0, 1),
+        ("a[i] = y - x * 4;", 0, 0, 1),
+        ("a[i] = x * -2;", 0, 1, 0),
+        ("x *= 2; a[i] = x + y; a[i + 64] = x;", 2, 0, 0),
+        ("x *= 2; a[i] = x + y; a[i + 64] = x + c;", 0, 0, 2),
+        ("a[i] = 2 * x - y + c * (y - 2 * x + c);", 4, 0, 1),
+        ("a[i] = 2 * (x * y) - y;", 2, 1, 0),  # one of the sums is an FMA there: x * y + itself
+        ("for (int k = 0; k < n; k++) x = 2 * x + y; a[i] = x;", 0, 0, 7),
+        ("a[i] = x / 0.5 + y;", 0, 0, 1),
+        ("a[i] = x * 1 + y;", 1, 0, 0),
+        ("a[i] = y - x / -1;", 1, 0, 0),
+    ],
+)
+@pytest.mark.parametrize("number", ["float", "double"])
+def test_doubling_is_a_sum_by_the_time_that_differences_fuse(
+    number: str, body: str, sums: float, products: float, fused: float
+):
+    kinds = (K.FADD, K.FMUL, K.FFMA) if number == "float" else (K.DADD, K.DMUL, K.DFMA)
+    made = {kind: n for kind, n in zip(kinds, (sums, products, fused), strict=True) if n}
+    assert arithmetic(body.replace("0.5", "0.5f"), number) == made

@@ -17,7 +17,6 @@ rounded to float at once; a comparison of such; a choice between floats and cons
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import Any
@@ -34,7 +33,7 @@ from wattslice.ir.rewriting import rewritten
 from wattslice.ir.walking import evaluations
 from wattslice.patterns import regex
 from wattslice.workload.instructions.kinds import call_cost, measured
-from wattslice.workload.instructions.operators import is_power
+from wattslice.workload.instructions.operators import as_float, is_power
 from wattslice.workload.instructions.value_graph import Cost
 from wattslice_models.workload import Workload
 
@@ -502,7 +501,7 @@ def _is_narrow(expr: ir.Expr) -> bool:
     """Whether a float holds the value exactly, and the compiler can see it."""
     match expr:
         case ir.Constant(value=value):
-            return _as_float(value) == value
+            return as_float(value) == value
         case ir.Cast(operand=operand):
             return operand.type.is_float and operand.type.bits <= 32
         case ir.Unary(op=ir.UnaryOp.NEGATE, operand=operand):
@@ -512,13 +511,6 @@ def _is_narrow(expr: ir.Expr) -> bool:
             return bool(units) and _is_narrow(left) and _is_narrow(right)
         case _:
             return False
-
-
-def _as_float(value: float) -> float | None:
-    try:
-        return struct.unpack("f", struct.pack("f", value))[0]
-    except (OverflowError, struct.error):
-        return None
 
 
 def _is_double(type_: ir.Type) -> bool:

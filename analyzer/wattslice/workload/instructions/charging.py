@@ -290,7 +290,7 @@ class _Charger:
         if fuses is None or (fuses is Shape.INT_PRODUCT and value not in self.takes_along):
             return
         for needed in value.inputs:
-            if needed.shape is not fuses or needed in self.other_uses:
+            if needed.shape is not fuses or needed in self.other_uses or value.inputs.count(needed) > 1:
                 continue
             if fuses is Shape.INT_PRODUCT and not is_taken_along(needed, value, self.isa):
                 continue

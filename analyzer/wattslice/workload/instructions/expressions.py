@@ -164,7 +164,14 @@ class Expressions(Memory):
         return both
 
     def cast_expression(self, expr: Cast, region: int) -> Steps:
-        """A conversion."""
+        """A conversion; of one of two doubles to a float, one of which was a float: of both."""
+        chosen = expr.operand
+        if isinstance(chosen, Select) and _resizes(expr, 64, 32):
+            arms = chosen.then, chosen.otherwise
+            if any(_resizes(arm, 32, 64) for arm in arms) or all(isinstance(arm, Constant) for arm in arms):
+                then, otherwise = (replace(expr, operand=arm) for arm in arms)
+                chosen = replace(chosen, then=then, otherwise=otherwise, type=expr.type)
+                return (yield self.expression(chosen, region))
         value = yield self.expression(expr.operand, region)
         return self.cast(value, expr.operand.type, expr.type, region)
 
@@ -212,7 +219,7 @@ class Expressions(Memory):
 
     def construct(self, expr: Construct, region: int) -> Steps:
         """`make_float4(...)`: registers side by side; floats that become halves are packed."""
-        halves = [one for one in expr.arguments if isinstance(one, Cast) and _is_narrowed(one)]
+        halves = [one for one in expr.arguments if isinstance(one, Cast) and _resizes(one, 32, 16)]
         if halves and len(halves) == len(expr.arguments):
             floats = yield from self.all_of(tuple([one.operand for one in halves]), region)
             pack = ((K.PACK, float(len(floats))),)
@@ -366,9 +373,11 @@ _ARITHMETIC = (Semantics.ADD, Semantics.MUL, Semantics.DIV, Semantics.MOD)
 _COMPUTED = (Shape.FLOAT_SUM, Shape.FLOAT_PRODUCT, Shape.INT_SUM, Shape.INT_PRODUCT, Shape.LOGIC)
 
 
-def _is_narrowed(expr: Cast) -> bool:
-    """Whether a float becomes a half."""
-    return expr.operand.type.is_float and (expr.operand.type.bits, expr.type.bits) == (32, 16)
+def _resizes(expr: Expr, before: int, after: int) -> bool:
+    """Whether a floating-point number of `before` bits becomes one of `after`."""
+    if not isinstance(expr, Cast) or not (expr.type.is_float and expr.operand.type.is_float):
+        return False
+    return (expr.operand.type.bits, expr.type.bits) == (before, after)
 
 
 def _is_unsigned(index: Expr) -> bool:

@@ -3,10 +3,12 @@ fuses."""
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
+from struct import pack, unpack
 
-from wattslice.ir import COMPARISONS, BinaryOp, Type, TypeKind, UnaryOp
+from wattslice.ir import COMPARISONS, FLOAT32, BinaryOp, Type, TypeKind, UnaryOp
 from wattslice.workload.instructions.kinds import Cost, measured
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.value_graph import (
@@ -133,14 +135,18 @@ class Operators(LinearForms):
         if any(is_float):
             if all(is_float) and source.bits == target.bits:
                 return value
+            narrow = self.narrowed(value, target, region) if all(is_float) and target.bits == 32 else None
+            if narrow is not None:
+                return narrow
             lanes = float(max(1, target.lanes))
             if all(is_float) and (source.bits, target.bits) == (16, 32):  # HADD2.F32, the upper half
                 kind = K.SHF if source.bfloat else K.HFMA2  # PRMT before Hopper, on the same units
                 return self.plain(("from half", source.bfloat), region, (value,), ((kind, lanes),), 32)
-            kind = _conversion(source, target)
-            return self.plain(
-                ("cast", target.bits, is_float), region, (value,), ((kind, lanes),), target.bits
-            )
+            cost = ((_conversion(source, target), lanes),)
+            converted = self.plain(("cast", target.bits, is_float), region, (value,), cost, target.bits)
+            if all(is_float) and (source.bits, target.bits) == (32, 64) and not self.is_machine_code:
+                self.known.floats[converted] = value
+            return converted
         if source.kind is TypeKind.BOOL and target.kind is TypeKind.INT:
             return self.plain("bool to int", region, (value,), ((K.ISETP, 1.0),), _PREDICATE)
         if source.bits > target.bits and target.bits in (8, 16):
@@ -163,6 +169,21 @@ class Operators(LinearForms):
         masks = 0.0 if is_last or type_.signed else 1.0
         cost = ((K.SHF, shifts), (K.LOP, masks)) if masks else ((K.SHF, shifts),)
         return self.plain(("bits", width, start, type_.signed), region, (whole,), cost, whole.bits)
+
+    def narrowed(self, value: Value, target: Type, region: int) -> Value | None:
+        """What a double becomes that was a float, or one operation on such: that operation on floats."""
+        if (known := self.known.floats.get(value)) is not None:
+            return known
+        if (done := self.known.doubles.get(value)) is None:
+            return None
+        op, a, b = done
+        floats = self.as_floats(a, b)
+        return None if floats is None else self.floating(op, *floats, target, region)
+
+    def as_floats(self, a: Value, b: Value) -> tuple[Value, Value] | None:
+        """The floats that two doubles are, or were made from; None where one of them is more than that."""
+        floats = [one if _is_float(one.number) else self.known.floats.get(one) for one in (a, b)]
+        return None if floats[0] is None or floats[1] is None else (floats[0], floats[1])
 
     def truth(self, value: Value, source: Type, region: int) -> Value:
         """Whether a value is not zero: a comparison, which the LOP3 that makes 32 bits does along.
@@ -211,7 +232,12 @@ class Operators(LinearForms):
                 self.known.powers.add(value)
             return value
         if type_.kind is TypeKind.FLOAT:
-            return self.floating(op, a, b, type_, region)
+            if type_.bits == 64 and op in COMPARISONS and (floats := self.as_floats(a, b)) is not None:
+                return self.floating(op, *floats, FLOAT32, region)
+            value = self.floating(op, a, b, type_, region)
+            if type_.bits == 64:
+                self.known.doubles[value] = op, a, b
+            return value
         wide = 2.0 if type_.bits == 64 or type_.kind is TypeKind.POINTER else 1.0
         if op in (BinaryOp.EQ, BinaryOp.NE) and a.bits == b.bits == _PREDICATE:
             # predicates compared: the later comparison takes the earlier one along
@@ -291,29 +317,40 @@ class Operators(LinearForms):
         bits = type_.bits if type_.bits in FLOAT_KINDS else 16 if type_.bits < 32 else 64
         add, multiply, _, compare = FLOAT_KINDS[bits]
         lanes = per_operation(bits, type_.lanes)
+        if op in (BinaryOp.ADD, BinaryOp.SUB):
+            a, b = (self.added(op, one, type_, region) for one in (a, b))
         key = (op, bits, *inputs_key((a, b)))
         if op in COMPARISONS:
             return self.shared(key, region, (a, b), Computation(cost=((compare, lanes),)))
         if op in (BinaryOp.ADD, BinaryOp.SUB):
             return self.shared(key, region, (a, b), Computation(Shape.FLOAT_SUM, ((add, lanes),), bits))
+        for one, other in ((a, b), (b, a)):
+            if other.number in (1.0, -1.0) and (op is BinaryOp.MUL or other is b):
+                return one
         is_fast = op is BinaryOp.DIV and bits == 32 and self.is_fast
         if is_fast and b.shape is not Shape.CONSTANT:  # MUFU.RSQ of what else had a MUFU.SQRT
             of = b.inputs if b in self.known.roots and a.number == 1 else (b,)
             b = self.plain(("reciprocal", of is b.inputs), region, tuple(of), ((K.MUFU, lanes),), bits)
             return b if a.number == 1 else self.floating(BinaryOp.MUL, a, b, type_, region)
-        reciprocal = is_fast or (
-            op is BinaryOp.DIV and b.shape is Shape.CONSTANT and b.number is not None and is_power(b.number)
-        )
-        if op is BinaryOp.MUL and bits == 64 and 2.0 in (a.number, b.number):
-            doubled = ((add, lanes),)  # x + x, which takes part in no FMA
-            return self.shared(key, region, (a, b), Computation(cost=doubled, bits=bits))
-        if op is BinaryOp.MUL or reciprocal:
-            what = Computation(Shape.FLOAT_PRODUCT, ((multiply, lanes),), bits)
+        if op is BinaryOp.DIV and b.number and math.frexp(abs(b.number))[0] == 0.5:  # a power of two
+            return self.floating(BinaryOp.MUL, a, self.constant(1.0 / b.number, type_), type_, region)
+        if op is BinaryOp.MUL or is_fast:
+            is_doubled = 2.0 in (a.number, b.number) and not self.is_machine_code  # x + x
+            what = Computation(Shape.FLOAT_PRODUCT, ((add if is_doubled else multiply, lanes),), bits)
             return self.shared(key, region, (a, b), what)
         name = "rcp" if a.shape is Shape.CONSTANT and a.number == 1 else "div"
         cost = measured(f"{name}.fp{max(32, bits)}") or ((K.MUFU, 1.0),)
         cost = tuple((kind, number * lanes) for kind, number in cost)
         return self.shared(key, region, (a, b), Computation(cost=cost, bits=bits))
+
+    def added(self, op: BinaryOp, operand: Value, type_: Type, region: int) -> Value:
+        """An operand of a sum: `2 * x` is `x + x` before subtractions take in products (SASS of nvcc 13), and
+        to add `-2 * x` is to subtract."""
+        if operand.shape is Shape.FLOAT_PRODUCT and not self.is_machine_code:
+            for factor, doubled in (operand.inputs, operand.inputs[::-1]):
+                if factor.number == (2.0 if op is BinaryOp.SUB else -2.0):
+                    return self.floating(BinaryOp.ADD, doubled, doubled, type_, region)
+        return operand
 
     def selection(self, type_: Type) -> Cost:
         """One of two values of `type_`, as a predicate says."""
@@ -452,6 +489,18 @@ def is_updated(before: Value, value: Value, began: int) -> bool:
     if any(added.pop(term, 0) != number for term, number in terms.items()):
         return False
     return bool(added) and all(is_there(term, began) for term in added)
+
+
+def as_float(number: float) -> float | None:
+    """The nearest number of 32 bits; None when there is none."""
+    try:
+        return unpack("f", pack("f", number))[0]
+    except OverflowError:
+        return None
+
+
+def _is_float(number: float | None) -> bool:
+    return number is not None and as_float(number) == number
 
 
 def is_power(number: float) -> bool:

@@ -347,6 +347,8 @@ class Knowledge:
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
         self.roots: set[Value] = set()  # square roots
+        self.floats: dict[Value, Value] = {}  # doubles that were made of floats: of which
+        self.doubles: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # what computes a double
         # `a && b` (or `||`): what was computed for `b`, and is there where the whole is true (or false)
         self.implied: dict[tuple[LogicalOp, Value], tuple[tuple[object, Value], ...]] = {}
         self.components: dict[Value, dict[str, Value]] = {}
