@@ -159,6 +159,37 @@ def linking_files(
     return linking
 
 
+EXTERN = "extern "
+"""Before the name of a variable that other files may declare."""
+
+
+def plain_names(names: frozenset[str]) -> frozenset[str]:
+    """`names`, of variables too as they are."""
+    return frozenset(name.removeprefix(EXTERN) for name in names)
+
+
+def sharing_files(path: Path, names: frozenset[str], around: Surroundings | None = None) -> tuple[Path, ...]:
+    """Source files in the folder of `path`, below and above it that call or launch one of `names` as well, or
+    declare a variable of them; none has a `main` or defines such a function.
+    """
+    around = around or Surroundings()
+    functions = frozenset(name for name in names if not name.startswith(EXTERN))
+    shared, plain = _shared(functions, plain_names(names - functions)), plain_names(names)
+    found = _mentioning(path, plain, around, _BESIDE, also=shared, is_call=False, most=MAX_SCANNED)
+    found = tuple(f for f in found if not (around.text(str(f)).has_main or _defines(f, functions, around)))
+    note_search(Search.SHARING, path, tuple(sorted(names)), found[:MAX_PARSED])
+    return found[:MAX_PARSED]
+
+
+@lru_cache(maxsize=256)
+def _shared(functions: frozenset[str], variables: frozenset[str]) -> re.Pattern[bytes]:
+    """Finds a call or launch of one of `functions`, or a declaration as `extern int n` of `variables`."""
+    words = b"|".join(re.escape(name.encode()) for name in sorted(variables))
+    uses = [call_of(functions).pattern] if functions else []
+    uses += [rb"\bextern\b[^;(){}]*\b(?:%s)\b\s*[;,[]" % words] if variables else []
+    return re.compile(b"|".join(uses))
+
+
 _CALL = rb"\b(?:%s)\b\s*[(<]|\bcu\w*Launch\w*\s*\([^;]{0,200}?\b(?:%s)\b|[(,]\s*&?\b(?:%s)\b\s*[,)]"
 _NAME = regex(rb"\w+")
 

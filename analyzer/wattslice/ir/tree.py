@@ -524,8 +524,9 @@ class Call(Struct, frozen=True, eq=False):
     """Host code only: a call to `callee` (its mangled name or, when unmangled, its spelling).
 
     `function` is the pointer that a call goes through; its value is the `Text` of the function's name.
-    `is_virtual`: the class of the object, its first argument, decides which function runs. `looked_at`: the
-    arguments that a function which is only declared takes as pointers to what is const. `is_of_program`: it
+    `is_virtual`: the class of the object, its first argument, decides which function runs. `looked_at`: of a
+    function that another file defines, the arguments that it takes as pointers to what is const; None of
+    any other one. `is_of_program`: it
     is declared there, as a function of C++: it may have the name of one of a library, but is none.
     """
 
@@ -536,7 +537,7 @@ class Call(Struct, frozen=True, eq=False):
     span: Span
     function: Expr | None = None
     is_virtual: bool = False
-    looked_at: frozenset[int] = frozenset()
+    looked_at: frozenset[int] | None = None
     is_of_program: bool = False
 
 
