@@ -156,6 +156,7 @@ CONFIGURED = (
         {"b.cpp": "extern int n; void configure() { n = 8; }"},
         {"b.cpp": "extern int m, n; void own() { n = 8; }",
          "c.cpp": "void own(); extern int n; void configure() { if (n) own(); }"},
+        {"n.h": "extern int n;", "b.cpp": '#include "n.h"\nvoid configure() { n = 8; }'},
     ],
 )  # fmt: skip
 @pytest.mark.parametrize(
@@ -164,7 +165,21 @@ CONFIGURED = (
 )
 def test_what_another_file_sets_is_read_there(tmp_path, files, launch, expected):
     text = CONFIGURED.replace("BEFORE", "").replace("k<<<n, 32>>>()", launch)
-    assert told(tmp_path, "a.cu", {**files, "a.cu": text}) == [(*expected, "a.cu")]
+    files = {**files, "a.cu": ('#include "n.h"\n' if "n.h" in files else "") + text}
+    assert told(tmp_path, "a.cu", files) == [(*expected, "a.cu")]
+
+
+@pytest.mark.parametrize(
+    ("header", "before"),
+    [("struct C { static int n; };", "int C::n = 1;"), ("struct C { inline static int n = 1; };", "")],
+)
+def test_a_static_member_may_be_set_by_another_file(tmp_path, header, before):
+    text = f'#include "c.h"\nvoid configure(); {before}\n__global__ void k() {{}}\n'
+    files = {"c.h": header, "a.cu": f"{text}int main() {{ configure(); k<<<C::n, 32>>>(); }}"}
+    (found,) = found_by(tmp_path, "a.cu", files)
+    assert "'n' may be set in configure()" in str(found.assumptions)
+    files["b.cpp"] = '#include "c.h"\nvoid configure() { C::n = 8; }'
+    assert told(tmp_path, "a.cu", files) == [(8, 1, "a.cu")]
 
 
 def test_what_main_sets_before_it_calls_is_read_there(tmp_path):
@@ -173,3 +188,19 @@ def test_what_main_sets_before_it_calls_is_read_there(tmp_path):
         "main.cpp": "extern int n; void run(); int main() { n = 8; run(); n = 4; run(); }",
     }
     assert told(tmp_path, "a.cu", files) == [(4, 1, "a.cu"), (8, 1, "a.cu")]
+
+
+@pytest.mark.parametrize(
+    ("before", "source"),
+    [
+        ("extern int n;", "'n' may be set in configure()"),
+        ("", ""),
+        ("static", ""),
+        ("extern const int n; const", ""),
+    ],
+)
+def test_a_function_that_is_not_read_may_set_what_it_can_name(tmp_path, before, source):
+    (found,) = found_by(tmp_path, "a.cu", {"a.cu": CONFIGURED.replace("BEFORE", before)})
+    messages = " ".join(one.message for one in found.assumptions)
+    assert source in messages
+    assert bool(messages) == bool(source)

@@ -183,7 +183,8 @@ class Variable(Struct, frozen=True, eq=False):
     pointer parameter of a CUDA kernel that is declared `__restrict__`. `linked_as`: the name by which other
     files know a file-scope variable; None where they do not. `behind`: where the pointer lies, of what a
     pointer in a record that a kernel is given points to; it has the name of that member, `layer.bias`.
-    `is_of_thread`: each thread of the host has its own.
+    `is_of_thread`: each thread of the host has its own. `is_exported`: declared for other files, by
+    a header or before it is defined.
     """
 
     name: str
@@ -198,6 +199,7 @@ class Variable(Struct, frozen=True, eq=False):
     linked_as: str | None = None
     behind: Behind | None = None
     is_of_thread: bool = False
+    is_exported: bool = False
 
 
 class Behind(Struct, frozen=True):

@@ -81,6 +81,11 @@ class CallGraph:
         host = (v for v in self._globals if v.linked_as is not None and v.space is ir.MemorySpace.HOST)
         return tuple(v for v in host if v.type.is_of_numbers and not v.is_constant)
 
+    @cached_property
+    def exported(self) -> tuple[ir.Variable, ...]:
+        """Those of them that are declared for other files."""
+        return tuple(variable for variable in self.shared if variable.is_exported)
+
     def leaves(self, node: ir.Expr) -> bool:
         """Whether a call runs a function that another file of the program defines, which nobody read."""
         return isinstance(node, ir.Call) and node.looked_at is not None and self.callee(node) is None

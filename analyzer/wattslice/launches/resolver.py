@@ -236,7 +236,8 @@ def resolve_launches(
     if given := _host_variables(program, overrides, instances):
         pins, assumed = {**given, **pins}, host.lacking()
         instances = host.launches(pins, None, assumed)
-    was_complete, wider = _are_complete(instances), _with_callers(program, around)
+    was_complete = _are_complete(instances) and not _may_be_set(program)
+    wider = _with_callers(program, around)
     wider = wider if was_complete else _with_what_they_use(wider, around)
     while wider is not program:
         program = wider = replace(wider, kernels=program.kernels)
@@ -307,6 +308,12 @@ def _are_complete(instances: Sequence[LaunchInstance]) -> bool:
 
 def _has_main(program: ir.Program) -> bool:
     return any(function.name == "main" for function in program.functions)
+
+
+def _may_be_set(program: ir.Program) -> bool:
+    """Whether functions of other files, which it calls, may set what they declare too."""
+    graph = call_graph(program)
+    return bool(graph.exported and graph.leaving)
 
 
 def _lacks_number(instance: LaunchInstance) -> bool:
