@@ -183,6 +183,21 @@ def test_which_files_are_read(tmp_path):
     assert [file.name for file in caller_files(path, frozenset({"runScale"}))] == ["near.cc"]
 
 
+def test_callers_two_folders_above_what_they_call_are_found_last(tmp_path):
+    path = tmp_path / "lib" / "util" / "scale.cu"
+    path.parent.mkdir(parents=True)
+    path.write_text(KERNEL)
+    (tmp_path / "main.cpp").write_text(MAIN)
+    assert caller_files(path, frozenset({"runScale"})) == (tmp_path / "main.cpp",)
+    (tmp_path / "own.cpp").write_text("void runScale(float *x, int n, int t)\n{\n}\n")
+    own = frozenset({"runScale"})
+    assert tmp_path / "main.cpp" not in caller_files(path, own)  # of another program
+    (tmp_path / "own.cpp").rename(tmp_path / "lib" / "own.cpp")  # near to both: of the same program
+    assert caller_files(path, own) == (tmp_path / "main.cpp",)
+    (tmp_path / "lib" / ".git").mkdir()
+    assert tmp_path / "main.cpp" not in caller_files(path, own)
+
+
 def test_a_loop_of_links_beside_it_harms_nothing(tmp_path):
     path = tmp_path / "scale.cu"
     path.write_text(KERNEL)

@@ -262,6 +262,19 @@ def test_the_host_code_of_another_file_counts_and_is_looked_at_again(tmp_path: P
     assert analyzer.analyze(path, text).kernels[0].launch.grid == (11, 1, 1)
 
 
+def test_another_file_that_launches_the_kernel_too_is_looked_at_again(tmp_path: Path) -> None:
+    path, other = tmp_path / "kernel.cu", tmp_path / "more.cu"
+    text = (
+        "__global__ void k(float *x) { x[0] = 1; }\nvoid more();\nint main() { k<<<1, 64>>>(0); more(); }\n"
+    )
+    launching = "__global__ void k(float *);\nvoid more() { k<<<9, 64>>>(0); }\n"
+    analyzer = IncrementalAnalyzer(Config((path,), GpuChoice("v100")))
+    for blocks in (9, 11):
+        other.write_text(launching.replace("9", str(blocks)), encoding="utf-8")
+        found = analyzer.analyze(path, text).kernels
+        assert {kernel.launch.grid[0] for kernel in found} == {1, blocks}
+
+
 def test_the_text_counts_and_not_the_disk(tmp_path: Path) -> None:
     path = tmp_path / "saxpy.cu"
     path.write_text(SAXPY, encoding="utf-8")

@@ -134,6 +134,9 @@ CHANGES: dict[str, Callable[[Config], object]] = {
     "header hides one of ours": lambda c: edit(c, "cuda_runtime.h", "#error not ours\n"),
     "caller": lambda c: edit(c, "main.cpp", CALLER.replace("1 << 20", "1 << 10")),
     "another caller": lambda c: edit(c, "another.cpp", CALLER.replace("1 << 20", "1 << 12")),
+    "another launch": lambda c: edit(
+        c, "more.cu", "__global__ void scale(float*, int);\nvoid more() { scale<<<2, 32>>>(0, 1); }\n"
+    ),
     "caller goes": lambda c: (c.files[0].parent / "main.cpp").unlink(),
     "repository": lambda c: (c.files[0].parent / ".git").mkdir(),
     "coefficients": retrain,

@@ -83,6 +83,7 @@ class Search(Enum):
     DEFINITIONS = "definitions"  # the files beside a file that define functions or variables
     LAUNCHERS = "launchers"  # the files beside a file that include it and launch kernels
     LINKING = "linking"  # the files beside a file that may launch kernels which they only declare
+    SHARING = "sharing"  # the files beside a file that may call and launch what it does
     SOURCES = "sources"  # the files to analyse that a path stands for
     FOLDER = "folder"  # the folder itself, where there is one
     SETTINGS = "settings"  # the files of a folder that may say how programs are run

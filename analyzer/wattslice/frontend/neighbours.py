@@ -19,7 +19,7 @@ HEADERS = frozenset({".h", ".hpp", ".hxx", ".hh", ".cuh", ".inl", ".inc"})
 MAX_SCANNED = 200
 MAX_PARSED = 3
 MAX_CALLERS = 5
-_BESIDE, _FAR = 3, 4
+_BESIDE, _FAR = 3, 5
 """The distances of folders beside that of a file, and of all others of a small repository (`_near`)."""
 
 
@@ -159,6 +159,37 @@ def linking_files(
     return linking
 
 
+EXTERN = "extern "
+"""Before the name of a variable that other files may declare."""
+
+
+def plain_names(names: frozenset[str]) -> frozenset[str]:
+    """`names`, of variables too as they are."""
+    return frozenset(name.removeprefix(EXTERN) for name in names)
+
+
+def sharing_files(path: Path, names: frozenset[str], around: Surroundings | None = None) -> tuple[Path, ...]:
+    """Source files in the folder of `path`, below and above it that call or launch one of `names` as well, or
+    declare a variable of them; none has a `main` or defines such a function.
+    """
+    around = around or Surroundings()
+    functions = frozenset(name for name in names if not name.startswith(EXTERN))
+    shared, plain = _shared(functions, plain_names(names - functions)), plain_names(names)
+    found = _mentioning(path, plain, around, _BESIDE, also=shared, is_call=False, most=MAX_SCANNED)
+    found = tuple(f for f in found if not (around.text(str(f)).has_main or _defines(f, functions, around)))
+    note_search(Search.SHARING, path, tuple(sorted(names)), found[:MAX_PARSED])
+    return found[:MAX_PARSED]
+
+
+@lru_cache(maxsize=256)
+def _shared(functions: frozenset[str], variables: frozenset[str]) -> re.Pattern[bytes]:
+    """Finds a call or launch of one of `functions`, or a declaration as `extern int n` of `variables`."""
+    words = b"|".join(re.escape(name.encode()) for name in sorted(variables))
+    uses = [call_of(functions).pattern] if functions else []
+    uses += [rb"\bextern\b[^;(){}]*\b(?:%s)\b\s*[;,[]" % words] if variables else []
+    return re.compile(b"|".join(uses))
+
+
 _CALL = rb"\b(?:%s)\b\s*[(<]|\bcu\w*Launch\w*\s*\([^;]{0,200}?\b(?:%s)\b|[(,]\s*&?\b(?:%s)\b\s*[,)]"
 _NAME = regex(rb"\w+")
 
@@ -208,7 +239,7 @@ def _mentioning(
             is_own = resolved == own and is_call
             if is_own and (not text.has_main or _definitions(names).search(text.content)):
                 continue
-            if named and distance == _FAR and _has_its_own(resolved, names, own, around):
+            if named and distance > _BESIDE and _has_its_own(resolved, names, own, around):
                 continue
             if named and (also is None or also.search(text.content)):
                 seen.add(resolved)
@@ -218,14 +249,17 @@ def _mentioning(
 
 
 def _has_its_own(file: str, names: frozenset[str], asked: str, around: Surroundings) -> bool:
-    """Whether what a far file calls is defined near to it, by another file than the one `asked` about."""
-    defining = _mentioning(Path(file), names, around, _BESIDE, also=_definitions(names), is_call=False)
-    return any(str(one) != asked for one in defining)
+    """Whether what a far file calls is defined near to it, by none of those near the one `asked` about."""
+    theirs, ours = (
+        _mentioning(Path(one), names, around, _BESIDE, also=_definitions(names), is_call=False)
+        for one in (file, asked)
+    )
+    return any(str(one) != asked and one not in ours for one in theirs)
 
 
 def _near(folder: str, around: Surroundings, suffixes: frozenset[str] = SUFFIXES) -> Iterator[Iterable[str]]:
-    """Files in `folder`, in the folders in it and in these, in the one above, in those beside it, and then
-    all below the top of a repository that has no more than `MAX_SCANNED`; each sorted.
+    """Files in `folder`, in the folders in it and in these, in the one above, in those beside it, in the one
+    above that, and then all below the top of a repository that has no more than `MAX_SCANNED`; each sorted.
 
     Listed as they are asked for: beside a folder there may be thousands. What is above the top of a
     repository belongs to others, and a clone elsewhere would have other neighbours.
@@ -238,4 +272,7 @@ def _near(folder: str, around: Surroundings, suffixes: frozenset[str] = SUFFIXES
         if place == folder:
             inside = tuple(chain(inside, *(around.listed(inner).folders for inner in inside)))
         yield chain.from_iterable(around.files_in(inner, suffixes) for inner in inside)
+    above = os.path.dirname(folder)  # noqa: PTH120
+    is_outside = is_top or os.path.exists(os.path.join(above, ".git"))  # noqa: PTH110,PTH118
+    yield () if is_outside else around.files_in(os.path.dirname(above), suffixes)  # noqa: PTH120
     yield around.repository_files(folder, suffixes, MAX_SCANNED)

@@ -183,7 +183,8 @@ class Variable(Struct, frozen=True, eq=False):
     pointer parameter of a CUDA kernel that is declared `__restrict__`. `linked_as`: the name by which other
     files know a file-scope variable; None where they do not. `behind`: where the pointer lies, of what a
     pointer in a record that a kernel is given points to; it has the name of that member, `layer.bias`.
-    `is_of_thread`: each thread of the host has its own.
+    `is_of_thread`: each thread of the host has its own. `is_exported`: declared for other files, by
+    a header or before it is defined.
     """
 
     name: str
@@ -198,6 +199,7 @@ class Variable(Struct, frozen=True, eq=False):
     linked_as: str | None = None
     behind: Behind | None = None
     is_of_thread: bool = False
+    is_exported: bool = False
 
 
 class Behind(Struct, frozen=True):
@@ -526,8 +528,9 @@ class Call(Struct, frozen=True, eq=False):
 
     `function` is the pointer that a call goes through; its value is the `Text` of the function's name.
     `is_virtual`: the class of the object, its first argument, decides which function runs; `overriders`:
-    the classes that the file has for it, with the mangled names of their functions. `looked_at`: the
-    arguments that a function which is only declared takes as pointers to what is const. `is_of_program`: it
+    the classes that the file has for it, with the mangled names of their functions. `looked_at`: of a
+    function that another file defines, the arguments that it takes as pointers to what is const; None of
+    any other one. `is_of_program`: it
     is declared there, as a function of C++: it may have the name of one of a library, but is none.
     """
 
@@ -539,7 +542,7 @@ class Call(Struct, frozen=True, eq=False):
     function: Expr | None = None
     is_virtual: bool = False
     overriders: tuple[tuple[str, str], ...] = ()
-    looked_at: frozenset[int] = frozenset()
+    looked_at: frozenset[int] | None = None
     is_of_program: bool = False
 
 

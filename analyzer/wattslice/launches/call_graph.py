@@ -77,6 +77,26 @@ class CallGraph:
         """Variables of the device, which the host reads where they are managed."""
         return tuple(v for v in self._globals if v.space is ir.MemorySpace.GLOBAL)
 
+    @cached_property
+    def shared(self) -> tuple[ir.Variable, ...]:
+        """Numbers at file scope that other files may name and set."""
+        host = (v for v in self._globals if v.linked_as is not None and v.space is ir.MemorySpace.HOST)
+        return tuple(v for v in host if v.type.is_of_numbers and not v.is_constant)
+
+    @cached_property
+    def exported(self) -> tuple[ir.Variable, ...]:
+        """Those of them that are declared for other files."""
+        return tuple(variable for variable in self.shared if variable.is_exported)
+
+    def leaves(self, node: ir.Expr) -> bool:
+        """Whether a call runs a function that another file of the program defines, which nobody read."""
+        return isinstance(node, ir.Call) and node.looked_at is not None and self.callee(node) is None
+
+    @cached_property
+    def leaving(self) -> bool:
+        """Whether there is such a call."""
+        return any(self.leaves(expr) for told in self._tell.values() for expr in told)
+
     def written_on_the_device(self, kernel: str) -> Collection[ir.Variable]:
         """Variables of the device that a kernel may write by name: all where its text does not tell."""
         known = self._written_by_kernels.get(kernel)

@@ -406,7 +406,7 @@ def library_call(
         is_const = node.callee.startswith("_ZNK")  # a method that leaves its object as it is
         is_copy = name.startswith("cudaMemcpy") and name[10:12] != "3D" and not node.is_of_program
         written = arguments[1:] if is_const else arguments[:1] if is_copy else arguments
-        const = frozenset(value for n, value in enumerate(arguments) if n in node.looked_at)
+        const = frozenset(value for n, value in enumerate(arguments) if n in (node.looked_at or ()))
         for pointer in reached(written, everything=calls or name == "operator()" or not is_known(node)):
             if pointer not in const:
                 memory.forget_behind(pointer, why)

@@ -427,6 +427,9 @@ class Interpreter(HostLoops):
             return self._run(function, node, node.arguments, arguments)
         if function is not None:
             self._not_followed((function,))
+        for variable in self._graph.exported if self._graph.leaves(node) else ():
+            why = f"'{variable.name}' may be set in {node.name}(), whose text is not read"
+            self.memory.forget_behind(self.memory.address(variable), Unknown(why, variable.name))
         value = without_argc(self._of_a_library(node, arguments, is_read=function is not None))
         if isinstance(value, Unknown) and (doubt := self._graph.in_doubt.get(node.callee)) is not None:
             value = replace(value, reason=f"the result of {node.name}(), {doubt}")

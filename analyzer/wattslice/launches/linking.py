@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.frontend.neighbours import HEADERS
+from wattslice.frontend.neighbours import EXTERN, HEADERS
 from wattslice.launches.call_graph import call_graph
 
 
@@ -84,6 +84,23 @@ def defines(program: ir.Program, names: Collection[str]) -> bool:
     return any(one.linked_as in names for one in _definitions((program,)))
 
 
+def uses(program: ir.Program, names: Collection[str]) -> bool:
+    """Whether its host code, not its text alone, names one of these functions, kernels and variables."""
+    if program.functions and any(
+        v.linked_as is not None and EXTERN + v.name in names for v in program.globals
+    ):
+        return True
+    values = [v.initializer for v in program.globals if v.initializer is not None]
+    every = [expr for function in program.functions for expr in ir.expressions_below(function.body)]
+    every += [expr for value in values for expr in ir.walk_expressions(value)]
+    calls = {expr.name for expr in every if isinstance(expr, ir.Call)}
+    calls |= {expr.kernel_name for expr in every if isinstance(expr, ir.LaunchCall)}
+    calls |= {function.name for function in program.functions}  # another class has such a method as well
+    held = {expr.value for expr in every if isinstance(expr, ir.Text) and expr.type.name == "function"}
+    plain = {name.partition("<")[0].rpartition("::")[2] for name in calls}
+    return "operator()" in calls or any(name in plain or any(name in one for one in held) for name in names)
+
+
 def together(program: ir.Program, others: Sequence[ir.Program]) -> ir.Program:
     """Each function once; what a file has that others include is as they have it."""
     known = cache(file_of)
@@ -93,19 +110,32 @@ def together(program: ir.Program, others: Sequence[ir.Program]) -> ir.Program:
 
     def is_kept(function: ir.Function) -> bool:
         file = known(function.span.file)
+        same = there.get((_name(function), file))
         unit = known(_unit(function) or function.span.file)
-        same = there.get((_name(function), file)) if unit in included else None
-        if same is None or (unit != own and unit.suffix in HEADERS):
+        is_of_others = unit in included and (unit == own or unit.suffix not in HEADERS)
+        if same is None or not (is_of_others or _is_idle(program, function)):
             return True
         # alone, without the types of those that include it, it may have kernels of other names
         return not _launched(program, function) <= _launched(*same)
 
     kept = [function for function in program.functions if is_kept(function)]  # of several programs, each main
     names = {function.mangled_name for function in kept}
-    more = {(f.mangled_name, f.span.file): f for _, f in reversed(found) if f.mangled_name not in names}
+    here = {(_name(function), known(function.span.file)) for function in kept}
+    more = {
+        (f.mangled_name, f.span.file): f
+        for other, f in reversed(found)
+        if f.mangled_name not in names
+        if not ((_name(f), known(f.span.file)) in here and _is_idle(other, f))
+    }
     variables = [variable for other in others for variable in other.globals]
     functions = (*kept, *reversed(more.values()))
-    return replace(program, functions=functions, globals=(*program.globals, *variables))
+    files = tuple(dict.fromkeys(file for one in (program, *others) for file in one.included))
+    return replace(program, functions=functions, globals=(*program.globals, *variables), included=files)
+
+
+def _is_idle(program: ir.Program, function: ir.Function) -> bool:
+    """Whether a file has a function for itself and does not use it."""
+    return bool(_unit(function)) and function in call_graph(program).unused
 
 
 def _launched(program: ir.Program, function: ir.Function) -> set[str]:

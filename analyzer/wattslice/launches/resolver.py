@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.errors import Severity
+from wattslice.frontend.neighbours import EXTERN
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches import host_api
 from wattslice.launches.agreement import agreed_sizes, steps_of
@@ -37,7 +38,7 @@ from wattslice.launches.launch import (
     Setting,
 )
 from wattslice.launches.launches import assumed_launch, is_of_kernel, launches_kernel, launches_of
-from wattslice.launches.linking import defines, file_of, in_doubt, linkable, together
+from wattslice.launches.linking import defines, file_of, in_doubt, linkable, together, uses
 from wattslice.launches.memory import Unknown, convert
 from wattslice.launches.overrides import OverrideError, names_kernel
 from wattslice.launches.tensors import with_accessor_sizes
@@ -171,11 +172,10 @@ def _constants(launch: KernelLaunch, variables: Iterable[ir.Variable]) -> tuple[
 
 
 CallerReader = Callable[[frozenset[str]], Sequence[ir.Program]]
-"""Reads the host code of other files that calls the functions of these names."""
+"""Reads the host code of other files that calls the functions, or launches the kernels, of these names."""
 
 LauncherReader = Callable[[frozenset[str]], ir.Program | None]
 """Reads the host code of a file that includes this one and launches its kernels of these names."""
-
 
 DefinitionReader = Callable[[tuple[Path, frozenset[str]]], Sequence[ir.Program]]
 """Reads the host code near a file that defines functions or variables of these names."""
@@ -188,10 +188,10 @@ ArgumentFinder = Callable[[Path], ProgramArguments | None]
 class Neighbours(Struct, frozen=True):
     """Who is asked about other files. None: nobody.
 
-    `callers`, only when a geometry or an argument would have to be assumed: the host code that calls the
-    functions around the launches; then `definitions`: of what that uses and does not define. When a kernel
-    has no launch at all `launcher`, the code that includes it, then `linking`, which may launch it without.
-    `arguments`, when a `main` takes some.
+    `callers`: the host code that calls the functions around the launches; `sharing`: that launches what is
+    launched here as well, or calls what `main` calls. Where numbers are unknown then, `definitions`: of what
+    that uses and does not define. When a kernel has no launch at all `launcher`, the code that includes it,
+    then `linking`, which may launch it without. `arguments`, when a `main` takes some.
     """
 
     callers: CallerReader | None = None
@@ -199,6 +199,7 @@ class Neighbours(Struct, frozen=True):
     arguments: ArgumentFinder | None = None
     definitions: DefinitionReader | None = None
     linking: CallerReader | None = None
+    sharing: CallerReader | None = None
 
 
 ALONE = Neighbours()
@@ -236,13 +237,16 @@ def resolve_launches(
     if given := _host_variables(program, overrides, instances):
         pins, assumed = {**given, **pins}, host.lacking()
         instances = host.launches(pins, None, assumed)
-    if not _are_complete(instances):
-        wider = _with_callers(program, around)
-        if wider is not None:
-            program = replace(wider, kernels=program.kernels)
-            host = HostCode(program, gpu, _sites(program, host))
-            assumed = host.lacking() if pins else assumed
-            instances = host.launches(pins, None, assumed)
+    was_complete = _are_complete(instances) and not _may_be_set(program)
+    wider = _with_callers(program, around)
+    wider = wider if was_complete else _with_what_they_use(wider, around)
+    while wider is not program:
+        program = wider = replace(wider, kernels=program.kernels)
+        host = HostCode(program, gpu, _sites(program, host))
+        assumed = host.lacking() if pins else assumed
+        instances = host.launches(pins, None, assumed)
+        if was_complete and not _are_complete(instances):
+            was_complete, wider = False, _with_what_they_use(program, around)
     arguments = None if around.arguments is None else _arguments_of_main(program, around.arguments)
     if arguments is not None:
         assumed = host.lacking(arguments) if pins else assumed
@@ -310,6 +314,16 @@ def _are_complete(instances: Sequence[LaunchInstance]) -> bool:
     """Whether every launch that is met has a known geometry and known numbers at least once."""
     read = {i.node for i in instances if is_read(i) and not i.assumed and not _lacks_number(i)}
     return all(instance.node in read for instance in instances)
+
+
+def _has_main(program: ir.Program) -> bool:
+    return any(function.name == "main" for function in program.functions)
+
+
+def _may_be_set(program: ir.Program) -> bool:
+    """Whether functions of other files, which it calls, may set what they declare too."""
+    graph = call_graph(program)
+    return bool(graph.exported and graph.leaving)
 
 
 def _lacks_number(instance: LaunchInstance) -> bool:
@@ -463,32 +477,64 @@ def _host_variables(
     return found
 
 
-def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program | None:
-    """The program together with host code of other files, and of those that call it; None without any."""
-    wider = program
-    asked: set[str] = set()
+def _with_callers(program: ir.Program, around: Neighbours) -> ir.Program:
+    """The program together with host code of other files that calls it, or launches its kernels too."""
+    wider, asked = program, set[str]()
     for _ in range(MOST_CALLS_APART):
-        if any(function.name == "main" for function in wider.functions):
+        if _has_main(wider):
             break  # what calls the same names elsewhere is another program
         graph = call_graph(wider)
-        launching = [f for f in graph.uncalled if f.name != "main" and graph.launches_from(f)]
+        launching = [f for f in graph.uncalled if graph.launches_from(f)]
         doubt = in_doubt((wider,), {function.name for function in launching})
         wider = replace(wider, in_doubt={**wider.in_doubt, **doubt}) if doubt else wider
         entries = {_name_in_calls(f) for f in launching if f.linked_as not in doubt} - asked
         asked |= entries
-        callers = around.callers(frozenset(entries)) if entries and around.callers is not None else ()
-        callers = linkable(wider, _beside(wider, callers))
-        if not any(caller.functions for caller in callers):
+        found = around.callers(frozenset(entries)) if entries and around.callers is not None else ()
+        known, wider = wider, _linked(wider, found, entries)
+        if wider is known:
             break
-        wider = together(wider, callers)
-    asked.clear()
+    names = _open_to_others(program)
+    found = around.sharing(frozenset(names)) if names and around.sharing is not None else ()
+    included = set(map(file_of, wider.included))
+    shared = _linked(wider, [other for other in found if file_of(other.file) not in included], names)
+    if shared is wider or not _has_main(shared):
+        return shared
+    graph = call_graph(shared)
+    is_run = not any(graph.launches_from(f) for f in graph.unused if f.name != "main")
+    return shared if is_run else _with_what_they_use(shared, around, is_whole=True)
+
+
+def _open_to_others(program: ir.Program) -> set[str]:
+    """What it launches, calls to launch, and reads that other files may launch, call and set too."""
+    graph = call_graph(program)
+    launching = [f for f in program.functions if graph.launches_from(f)]
+    sites = frozenset[ir.LaunchCall]().union(*map(graph.launches_from, launching))
+    found = {k.name for k in program.kernels if any(launches_kernel(site, k) for site in sites)}
+    found.update(f"{EXTERN}{variable.name}" for variable in graph.shared)
+    if not _has_main(program):
+        return found
+    if not graph.leaving:
+        return set()  # nothing of another file is run
+    return found | {_name_in_calls(f) for f in launching if f.linked_as is not None and f.name != "main"}
+
+
+def _linked(program: ir.Program, found: Sequence[ir.Program], names: Collection[str]) -> ir.Program:
+    """`program` with those that were found for `names`, use them and may be of it."""
+    others = linkable(program, _beside(program, [other for other in found if uses(other, names)]))
+    return together(program, others) if others else program
+
+
+def _with_what_they_use(program: ir.Program, around: Neighbours, *, is_whole: bool = False) -> ir.Program:
+    """The program together with what defines the functions and variables that its host code uses."""
+    asked: set[str] = set()
+    wider = program
     for _ in range(MOST_CALLS_APART):
-        names = _undefined(wider) - asked
+        names = _undefined(wider, is_whole=is_whole) - asked
         asked |= names
         known, wider = wider, _with_definitions(wider, names, around)
         if wider is known:
             break
-    return None if wider is program else wider
+    return wider
 
 
 def _beside(program: ir.Program, others: Sequence[ir.Program]) -> Sequence[ir.Program]:
@@ -536,13 +582,18 @@ _OF_C = frozenset(
 """Functions that no file of a program defines: programs often call them."""
 
 
-def _undefined(program: ir.Program) -> frozenset[str]:
-    """What launching code calls and reads, and others define: functions and variables."""
+def _undefined(program: ir.Program, *, is_whole: bool = False) -> frozenset[str]:
+    """What launching code calls and reads, and others define: functions and variables.
+
+    `is_whole`: also of what `main` calls and does not launch.
+    """
     graph = call_graph(program)
+    run = {function for function in program.functions if function.name == "main"}
+    run = run.union(*(graph.functions_in(main.body) for main in run)) if is_whole else run
     calls = (
         expr
         for function in program.functions
-        if graph.launches_from(function) or function.name == "main"
+        if graph.launches_from(function) or function in run
         for expr in ir.expressions_below(function.body)
         if isinstance(expr, ir.Call) and expr.function is None and graph.callee(expr) is None
     )
@@ -574,7 +625,7 @@ def _launchers(
     names = frozenset(kernel.name for kernel in alone)
     if not names:
         return (), ()
-    if around.launcher is not None and all(function.name != "main" for function in program.functions):
+    if around.launcher is not None and not _has_main(program):
         including = around.launcher(names)
         if including is not None:
             return (including,), ()

@@ -18,7 +18,13 @@ from wattslice.errors import WattsliceError
 from wattslice.findings.findings import files_spoken_of
 from wattslice.findings.quoting import Quoter
 from wattslice.findings.suppressions import suppressions_in
-from wattslice.frontend.cuda.read import read_callers, read_definitions, read_launcher, read_linking
+from wattslice.frontend.cuda.read import (
+    read_callers,
+    read_definitions,
+    read_launcher,
+    read_linking,
+    read_sharing,
+)
 from wattslice.frontend.inputs import Inputs, note_inputs, note_unrepeatable, recorded
 from wattslice.frontend.limits import MOST_S, REMEDY, Watch, limited
 from wattslice.frontend.project.runs import ProgramArguments, find_arguments
@@ -297,6 +303,7 @@ def neighbours_of(path: Path, config: Config) -> Neighbours:
         arguments,
         lambda sought: read_definitions(*sought, options=config.parse, around=around),
         partial(read_linking, path, options=config.parse, around=around),
+        partial(read_sharing, path, options=config.parse, around=around),
     )
 
 
@@ -317,7 +324,8 @@ def _noting(around: Neighbours, read: list[Program]) -> Neighbours:
         return None if reader is None else reading
 
     callers, definitions = noted(around.callers), noted(around.definitions)
-    return replace(around, callers=callers, definitions=definitions, linking=noted(around.linking))
+    linking, sharing = noted(around.linking), noted(around.sharing)
+    return replace(around, callers=callers, definitions=definitions, linking=linking, sharing=sharing)
 
 
 def read_program(

@@ -8,7 +8,7 @@ anew only where its kernel, its geometry or its arguments are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -23,8 +23,13 @@ from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
 from wattslice.frontend.cuda.read import CallerProgram, first_launcher, read_caller
 from wattslice.frontend.inputs import open_text
 from wattslice.frontend.limits import MOST_S
-from wattslice.frontend.neighbours import caller_files, definition_files, linking_files
-from wattslice.frontend.project.runs import ProgramArguments
+from wattslice.frontend.neighbours import (
+    caller_files,
+    definition_files,
+    linking_files,
+    plain_names,
+    sharing_files,
+)
 from wattslice.frontend.source_files import FileState, file_state
 from wattslice.ir import Call, Kernel, MemorySpace, Program, expressions_below
 from wattslice.launches.data import check_data
@@ -91,50 +96,38 @@ def _stamps(files: tuple[Path, ...]) -> tuple[FileState, ...]:
     return tuple(map(stamp, files))
 
 
-_Question = TypeVar("_Question")
-_Heard = tuple[tuple[_Question, Answer], ...]
+_Heard = tuple[str, Hashable, object]
+"""Whom of `Neighbours` something was asked, what, and the answer."""
 
 
 class _Reading(Struct, frozen=True):
     """The host code once read: what it asked about other files and was told, and its launches by kernel."""
 
-    callers: _Heard[frozenset[str], Sequence[Program]]
-    launcher: _Heard[frozenset[str], Program | None]
-    arguments: _Heard[Path, ProgramArguments | None]
-    definitions: _Heard[tuple[Path, frozenset[str]], Sequence[Program]]
-    linking: _Heard[frozenset[str], Sequence[Program]]
+    heard: tuple[_Heard, ...]
     launches: tuple[tuple[int, KernelLaunch], ...]
     kernels: tuple[Kernel, ...] | None  # None: whatever is in their bodies
 
     def holds(self, around: Neighbours, kernels: tuple[Kernel, ...]) -> bool:
         """Whether the kernels and the other files say the same now."""
-        return (
-            self.kernels in (None, kernels)
-            and _is_told(around.callers, self.callers)
-            and _is_told(around.launcher, self.launcher)
-            and _is_told(around.arguments, self.arguments)
-            and _is_told(around.definitions, self.definitions)
-            and _is_told(around.linking, self.linking)
+        told = ((getattr(around, name), question, answer) for name, question, answer in self.heard)
+        return self.kernels in (None, kernels) and all(
+            ask is not None and ask(question) == answer for ask, question, answer in told
         )
 
 
-def _is_told(ask: Callable[[_Question], Answer] | None, heard: _Heard[_Question, Answer]) -> bool:
-    return all(ask is not None and ask(question) == answer for question, answer in heard)
+def _noted(around: Neighbours, heard: list[_Heard]) -> Neighbours:
+    """`around`, which notes what it was asked and told."""
 
+    def noted(name: str, ask: Callable[[Hashable], object]) -> Callable[[Hashable], object]:
+        def noting(question: Hashable) -> object:
+            answer = ask(question)
+            heard.append((name, question, answer))
+            return answer
 
-def _noted(
-    ask: Callable[[_Question], Answer] | None, heard: list[tuple[_Question, Answer]]
-) -> Callable[[_Question], Answer] | None:
-    """`ask`, which notes what it was asked and told."""
-    if ask is None:
-        return None
+        return noting
 
-    def noting(question: _Question) -> Answer:
-        answer = ask(question)
-        heard.append((question, answer))
-        return answer
-
-    return noting
+    asked = ((name, getattr(around, name)) for name in Neighbours.__struct_fields__)
+    return replace(around, **{name: noted(name, ask) for name, ask in asked if ask is not None})
 
 
 class _RememberedStages(Stages):
@@ -181,6 +174,7 @@ class _RememberedStages(Stages):
             plain.arguments,
             lambda sought: programs(definition_files(*sought), sought[1]),
             lambda kernels: programs(linking_files(path, kernels), kernels),
+            lambda names: programs(sharing_files(path, names), plain_names(names)),
         )
 
     def _read_caller(self, file: Path, config: Config, names: frozenset[str]) -> CallerProgram:
@@ -197,24 +191,13 @@ class _RememberedStages(Stages):
         key = (program.functions, program.globals, program.origin, tuple(map(_signature, program.kernels)))
         known = self._readings.find(key)
         if known is None or not known.holds(around, program.kernels):
-            callers: list[tuple[frozenset[str], Sequence[Program]]] = []
-            launcher: list[tuple[frozenset[str], Program | None]] = []
-            arguments: list[tuple[Path, ProgramArguments | None]] = []
-            definitions: list[tuple[tuple[Path, frozenset[str]], Sequence[Program]]] = []
-            linking: list[tuple[frozenset[str], Sequence[Program]]] = []
-            noted = Neighbours(
-                _noted(around.callers, callers),
-                _noted(around.launcher, launcher),
-                _noted(around.arguments, arguments),
-                _noted(around.definitions, definitions),
-                _noted(around.linking, linking),
-            )
+            heard: list[_Heard] = []
+            noted = _noted(around, heard)
             launches = super().launches(program, config, gpu, noted)
             places = {kernel: number for number, kernel in enumerate(program.kernels)}
             placed = tuple((places[launch.kernel], launch) for launch in launches)
-            heard = (tuple(callers), tuple(launcher), tuple(arguments), tuple(definitions), tuple(linking))
             kernels = program.kernels if _rest_on_bodies(program, launches) else None
-            known = self._readings.keep(key, _Reading(*heard, placed, kernels))
+            known = self._readings.keep(key, _Reading(tuple(heard), placed, kernels))
         self._go_on()
         return tuple(replace(launch, kernel=program.kernels[number]) for number, launch in known.launches)
 

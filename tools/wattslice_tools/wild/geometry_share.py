@@ -31,6 +31,7 @@ from wattslice.frontend.cuda.read import (
     read_definitions,
     read_launcher,
     read_linking,
+    read_sharing,
 )
 from wattslice.frontend.project.runs import find_arguments
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
@@ -256,6 +257,7 @@ def launches_in(
         find_arguments,
         lambda sought: read_definitions(*sought),
         partial(read_linking, path),
+        partial(read_sharing, path),
     )
     launches = resolve_launches(program, NO_OVERRIDES, gpu, ALONE if alone else others)
     names = launched_names(program)

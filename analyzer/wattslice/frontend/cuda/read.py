@@ -13,7 +13,14 @@ from msgspec.structs import replace
 
 from wattslice.errors import FrontendError
 from wattslice.frontend.inputs import Inputs, digest_of_text, file_bytes, note_inputs, recorded
-from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files, linking_files
+from wattslice.frontend.neighbours import (
+    caller_files,
+    definition_files,
+    launcher_files,
+    linking_files,
+    plain_names,
+    sharing_files,
+)
 from wattslice.frontend.parse_options import DEFAULT_C_STANDARD, ParseOptions
 from wattslice.frontend.surroundings import Surroundings
 from wattslice.ir import Program
@@ -80,6 +87,13 @@ def read_linking(
 ) -> tuple[Program, ...]:
     """The host code near `path` that may launch its `kernels` without including it; never fails."""
     return _read_all(linking_files(path, kernels, around), kernels, options)
+
+
+def read_sharing(
+    path: Path, names: frozenset[str], options: ParseOptions | None = None, around: Surroundings | None = None
+) -> tuple[Program, ...]:
+    """The host code near `path` that calls and launches some of `names` as it does; never fails."""
+    return _read_all(sharing_files(path, names, around), plain_names(names), options)
 
 
 def _read_all(

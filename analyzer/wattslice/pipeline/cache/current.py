@@ -24,7 +24,13 @@ from wattslice.frontend.inputs import (
     digest_of_text,
     file_bytes,
 )
-from wattslice.frontend.neighbours import caller_files, definition_files, launcher_files, linking_files
+from wattslice.frontend.neighbours import (
+    caller_files,
+    definition_files,
+    launcher_files,
+    linking_files,
+    sharing_files,
+)
 from wattslice.frontend.project.settings_files import settings_files
 from wattslice.frontend.source_files import SourceFiles, look_again
 from wattslice.frontend.surroundings import Surroundings
@@ -34,6 +40,7 @@ _BESIDE = {
     Search.DEFINITIONS: definition_files,
     Search.LAUNCHERS: launcher_files,
     Search.LINKING: linking_files,
+    Search.SHARING: sharing_files,
 }
 
 

@@ -574,11 +574,11 @@ def _as_given(body: Body, argument: Node, value: Expr) -> Expr:
     return value if body.location(argument) is not None else ir.Cast(value, value.type, value.span)
 
 
-def _looked_at(body: Body, callee: Node, objects: int) -> frozenset[int]:
+def _looked_at(body: Body, callee: Node, objects: int) -> frozenset[int] | None:
     """The arguments, behind so many objects, that a function which is only declared cannot write through."""
     info = body.unit.function(callee)
     if info.body is not None or info.is_builtin or info.is_made_up:
-        return frozenset()
+        return None
     types = enumerate(parameter.node.type.canonical for parameter in info.parameters)
     return frozenset(
         objects + at for at, type_ in types if type_.kind == K.POINTER and type_.pointee.is_const

@@ -462,6 +462,15 @@ def _first_mention(body: Body, name: str) -> Span:
     return Span(str(parsed.path), line, 1, line)
 
 
+def _is_exported(unit: Unit, declaration: Node) -> bool:
+    """Whether a header, or what stands before its definition, declares a variable for other files."""
+    first, defined = declaration.canonical, declaration.definition
+    is_elsewhere = unit.spans.span(first).file != str(unit.parsed.path)
+    return declaration.is_external and (
+        is_elsewhere or defined is None or first.raw.data0 != defined.raw.data0
+    )
+
+
 def file_scope_variable(body: Body, declaration: Node) -> Variable:
     """The variable of a declaration outside the body, made once per unit (its initialiser comes later)."""
     unit = body.unit
@@ -505,6 +514,7 @@ def file_scope_variable(body: Body, declaration: Node) -> Variable:
         initializer=initializer,
         linked_as=declaration.mangled_name if declaration.is_external else None,
         is_of_thread=declaration.is_of_thread,
+        is_exported=_is_exported(unit, declaration),
     )
     variable = unit.same_variable(declaration, variable)
     unit.globals[(key, body.is_host and attribute is None)] = variable

@@ -136,7 +136,8 @@ def lower_host_code(parsed: ParsedUnit, callees: frozenset[str]) -> Program:
         hosts = host_functions(unit, project_functions(unit), callees)
         declare_exports(unit)
     variables = tuple(v for v in dict.fromkeys(unit.globals.values()) if v.space is not MemorySpace.REGISTER)
-    return Program(str(parsed.path), (), hosts, variables, (), ())
+    included = tuple(map(str, parsed.included_files))
+    return Program(str(parsed.path), (), hosts, variables, (), (), included=included)
 
 
 def project_functions(unit: Unit) -> list[Node]:

@@ -1,0 +1,206 @@
+"""Kernels and functions that several files of a program launch and call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .test_programs_of_files import found_by
+
+BODY = "{ x[threadIdx.x] = n; }"
+
+
+def told(folder: Path, given: str, files: dict[str, str]) -> list[tuple[int, int | None, str]]:
+    """Blocks of each launch, how often it is made, and its file."""
+    return sorted(
+        (one.grid[0], one.times, Path(one.file or one.kernel.span.file).name)
+        for one in found_by(folder, given, files)
+    )
+
+
+EXPORTED = {
+    "k.h": "__global__ void k(float *x, int n); void use(float *x);",
+    "a.cu": f'#include "k.h"\n__global__ void k(float *x, int n) {BODY}\n'
+    "int main() { float *x; k<<<16, 64>>>(x, 1); use(x); }",
+    "b.cu": '#include "k.h"\nvoid use(float *x) { for (int i = 0; i < 3; i++) k<<<4, 32>>>(x, 2); }',
+}
+SHARED = {
+    "k.cuh": f"template <class T> __global__ void k(T *x, int n) {BODY}\nvoid use(float *x);",
+    "a.cu": '#include "k.cuh"\nint main() { float *x; k<<<16, 64>>>(x, 1); use(x); }',
+    "b.cu": '#include "k.cuh"\nvoid use(float *x) { for (int i = 0; i < 3; i++) k<<<4, 32>>>(x, 2); }',
+}
+LIBRARY = {
+    "k.h": "__global__ void k(float *x, int n); void use(float *x); void own(float *x);",
+    "a.cu": f'#include "k.h"\n__global__ void k(float *x, int n) {BODY}\n'
+    "void own(float *x) { k<<<16, 64>>>(x, 1); }",
+    "b.cu": '#include "k.h"\nvoid use(float *x) { for (int i = 0; i < 3; i++) k<<<4, 32>>>(x, 2); }',
+    "main.cpp": '#include "k.h"\nint main() { float *x; own(x); use(x); }',
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "files"),
+    [("a.cu", EXPORTED), *((name, SHARED) for name in ("a.cu", "b.cu", "k.cuh")), ("a.cu", LIBRARY)],
+)
+def test_a_kernel_that_several_files_launch(tmp_path, given, files):
+    assert told(tmp_path, given, files) == [(4, 3, "b.cu"), (16, 1, "a.cu")]
+
+
+def test_launches_of_another_program_are_not_those_of_this_one(tmp_path):
+    files = {**SHARED, "c.cu": '#include "k.cuh"\nint main() { float *x; k<<<8, 32>>>(x, 2); }'}
+    assert told(tmp_path, "a.cu", files) == [(4, 3, "b.cu"), (16, 1, "a.cu")]
+
+
+def test_a_kernel_of_that_name_in_another_file_is_another_one(tmp_path):
+    own = f"static __global__ void k(float *x, int n) {BODY}\n"
+    files = {
+        "a.cu": f"{own}void use(float *);\nint main() {{ float *x; k<<<16, 64>>>(x, 1); use(x); }}",
+        "b.cu": f"{own}void use(float *x) {{ k<<<4, 32>>>(x, 2); }}",
+    }
+    assert told(tmp_path, "a.cu", files) == [(16, 1, "a.cu")]
+
+
+def test_launches_of_a_program_in_another_folder_are_not_of_this_one(tmp_path):
+    body = "template <class T> __global__ void k(T *x, int n) {}\n"
+    files = {
+        "a/k.cuh": body,
+        "a/a.cu": '#include "k.cuh"\nvoid go(float *x, int n) { k<<<n, 32>>>(x, n); }',
+        "a/main.cpp": "void go(float *, int); int main() { float *x; go(x, 3); }",
+        "b/k.cuh": body,
+        "b/main.cu": '#include "k.cuh"\nint main() { float *x; k<<<9, 32>>>(x, 1); }',
+        "b/b.cu": '#include "k.cuh"\nvoid use(float *x) { k<<<8, 32>>>(x, 1); }',
+    }
+    assert told(tmp_path, "a/a.cu", files) == [(3, 1, "a.cu")]
+
+
+def test_a_variable_of_the_name_is_no_call(tmp_path):
+    files = {
+        "a.cu": "__global__ void k() {}\nvoid go() { k<<<4, 32>>>(); }",
+        "b.cu": "__global__ void j() {}\nvoid set(int *);\nint main() { int go; set(&go); j<<<1, 32>>>(); }",
+    }
+    assert told(tmp_path, "a.cu", files) == [(4, 1, "a.cu")]
+
+
+def test_what_a_file_of_the_program_includes_is_not_read_by_itself_as_well(tmp_path):
+    go = '#include "k.cu"\nstatic void go(int n) { k<<<n, 32>>>(n); }\nstatic void run(int n) { go(n); }'
+    files = {"k.cu": "__global__ void k(int n) {}", "go.cu": go}
+    files["main.cu"] = '#include "go.cu"\nint main() { run(5); }'
+    assert told(tmp_path, "k.cu", files) == [(5, 1, "go.cu")]
+
+
+def test_a_file_that_is_included_is_launched_by_that_too(tmp_path):
+    kernels = f"__global__ void k(float *x, int n) {BODY}\n"
+    kernels += "static void go(float *x, int n) { k<<<n, 32>>>(x, n); }"
+    main = '#include "kernels.cu"\nint main() { float *x; go(x, 3); go(x, 3); k<<<5, 32>>>(x, 1); }'
+    assert told(tmp_path, "kernels.cu", {"kernels.cu": kernels, "main.cu": main}) == [
+        (3, 2, "kernels.cu"),
+        (5, 1, "main.cu"),
+    ]
+
+
+GO = "__global__ void k(int n) {}\nvoid go(int n) { k<<<n, 32>>>(n); }"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"main.cpp": "void go(int); int main() { go(4); go(8); go(8); }"}, [(4, 1), (8, 2)]),
+        ({"main.cpp": "void go(int); void two(); int main() { go(4); two(); }",
+          "two.cpp": "void go(int); void two() { go(8); go(8); }"}, [(4, 1), (8, 2)]),
+        ({"main.cpp": "void two(); int main() { two(); }",
+          "two.cpp": "void go(int); void two() { go(4); go(8); go(8); }"}, [(4, 1), (8, 2)]),
+    ],
+)  # fmt: skip
+def test_every_call_of_a_wrapper_is_told(tmp_path, files, expected):
+    found = found_by(tmp_path, "a.cu", {"a.cu": GO, **files})
+    assert sorted((one.grid[0], one.times) for one in found) == expected
+
+
+def test_every_call_of_a_wrapper_in_another_file_is_told(tmp_path):
+    files = {
+        "a.cu": "__global__ void k(int n) {}",
+        "go.cu": "__global__ void k(int n);\nvoid go(int n) { k<<<n, 32>>>(n); }",
+        "main.cpp": "void go(int); int main() { go(4); go(8); go(8); }",
+    }
+    found = found_by(tmp_path, "a.cu", files)
+    assert sorted((one.grid[0], one.times) for one in found) == [(4, 1), (8, 2)]
+
+
+@pytest.mark.parametrize("between", [0, 1, 3])
+def test_own_call_of_a_wrapper_and_those_of_another_file(tmp_path, between):
+    files = {"a.cu": f"{GO}\nvoid two0();\nint main() {{ go(4); two0(); }}"}
+    for n in range(between):
+        files[f"b{n}.cpp"] = f"void two{n + 1}(); void two{n}() {{ two{n + 1}(); }}"
+    files["c.cpp"] = f"void go(int); void two{between}() {{ go(8); go(8); }}"
+    found = found_by(tmp_path, "a.cu", files)
+    assert sorted((one.grid[0], one.times) for one in found) == [(4, 1), (8, 2)]
+
+
+def test_how_often_a_wrapper_is_called_its_callers_say(tmp_path):
+    files = {
+        "a.cu": "__global__ void k() {}\nvoid go() { k<<<4, 32>>>(); }",
+        "main.cpp": "void go(); int main() { for (int i = 0; i < 3; i++) go(); }",
+    }
+    assert told(tmp_path, "a.cu", files) == [(4, 3, "a.cu")]
+
+
+CONFIGURED = (
+    "void configure(); BEFORE int n = 1; __global__ void k() {}\nint main() { configure(); k<<<n, 32>>>(); }"
+)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"b.cpp": "extern int n; void configure() { n = 8; }"},
+        {"b.cpp": "extern int m, n; void own() { n = 8; }",
+         "c.cpp": "void own(); extern int n; void configure() { if (n) own(); }"},
+        {"n.h": "extern int n;", "b.cpp": '#include "n.h"\nvoid configure() { n = 8; }'},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("launch", "expected"),
+    [("k<<<n, 32>>>()", (8, 1)), ("for (int i = 0; i < n; i++) k<<<3, 32>>>()", (3, 8))],
+)
+def test_what_another_file_sets_is_read_there(tmp_path, files, launch, expected):
+    text = CONFIGURED.replace("BEFORE", "").replace("k<<<n, 32>>>()", launch)
+    files = {**files, "a.cu": ('#include "n.h"\n' if "n.h" in files else "") + text}
+    assert told(tmp_path, "a.cu", files) == [(*expected, "a.cu")]
+
+
+@pytest.mark.parametrize(
+    ("header", "before"),
+    [("struct C { static int n; };", "int C::n = 1;"), ("struct C { inline static int n = 1; };", "")],
+)
+def test_a_static_member_may_be_set_by_another_file(tmp_path, header, before):
+    text = f'#include "c.h"\nvoid configure(); {before}\n__global__ void k() {{}}\n'
+    files = {"c.h": header, "a.cu": f"{text}int main() {{ configure(); k<<<C::n, 32>>>(); }}"}
+    (found,) = found_by(tmp_path, "a.cu", files)
+    assert "'n' may be set in configure()" in str(found.assumptions)
+    files["b.cpp"] = '#include "c.h"\nvoid configure() { C::n = 8; }'
+    assert told(tmp_path, "a.cu", files) == [(8, 1, "a.cu")]
+
+
+def test_what_main_sets_before_it_calls_is_read_there(tmp_path):
+    files = {
+        "a.cu": "int n = 1; __global__ void k() {}\nvoid run() { k<<<n, 32>>>(); }",
+        "main.cpp": "extern int n; void run(); int main() { n = 8; run(); n = 4; run(); }",
+    }
+    assert told(tmp_path, "a.cu", files) == [(4, 1, "a.cu"), (8, 1, "a.cu")]
+
+
+@pytest.mark.parametrize(
+    ("before", "source"),
+    [
+        ("extern int n;", "'n' may be set in configure()"),
+        ("", ""),
+        ("static", ""),
+        ("extern const int n; const", ""),
+    ],
+)
+def test_a_function_that_is_not_read_may_set_what_it_can_name(tmp_path, before, source):
+    (found,) = found_by(tmp_path, "a.cu", {"a.cu": CONFIGURED.replace("BEFORE", before)})
+    messages = " ".join(one.message for one in found.assumptions)
+    assert source in messages
+    assert bool(messages) == bool(source)
