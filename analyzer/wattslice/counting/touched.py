@@ -101,10 +101,7 @@ class Touched:
         apart = np.where(of_blocks > 0.0, rows - rows[self._block], _NOWHERE)
         places = self._threads.places - self._threads.places[self._block]
         if self._slopes is None:
-            first = np.asarray(apart.max(axis=1), np.float64)
-            met = first != _NOWHERE
-            slopes, _, _, _ = np.linalg.lstsq(places[met].astype(np.float64), first[met], rcond=None)
-            self._slopes = np.rint(slopes).astype(np.int64)
+            self._slopes = _slopes(places, apart.max(axis=1))
         return bool(((apart == _NOWHERE) | (apart == (places @ self._slopes)[:, None])).all())
 
     @property
@@ -187,6 +184,13 @@ def _steps(visits: Sequence[_Visit]) -> dict[int, int] | None:
     if len(steps) < len(many):
         return None
     return steps if all(_follow(group, steps) for group in groups.values()) else None
+
+
+def _slopes(places: Lanes, apart: Lanes) -> Lanes:
+    """What best explains how far apart blocks at these `places` of the grid are, along each axis."""
+    met = apart != _NOWHERE
+    found = np.linalg.lstsq(places[met].astype(np.float64), apart[met].astype(np.float64), rcond=None)[0]
+    return np.array([round(slope) for slope in found.tolist()], np.int64)
 
 
 def _pairs(group: Sequence[_Visit]) -> Iterator[tuple[_Visit, _Visit]]:
