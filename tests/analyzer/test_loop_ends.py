@@ -182,6 +182,11 @@ def test_what_decides_behind_the_loop_alone_may_follow_the_counter():
     assert (found, profile.assumptions) == (1, ())
 
 
+def test_a_sum_that_stays_at_first_does_not_come_again():
+    profile, _ = ran("for (; i < n; i++) q += i / 1000; if (q == 0) s += x[i];", before="int i = 0, q = 0;")
+    assert profile.assumptions
+
+
 def test_what_goes_on_behind_such_states_has_the_last_of_them():
     loop = "for (; i < n; i++) { if (q == 2) s *= 2; q = (q + 1) % 3; } if (q == 1) s += x[i];"
     profile, found = ran(loop, before="int i = 0, q = 0;")  # 100 000 = 3 * 33 333 + 1
