@@ -175,6 +175,18 @@ def test_states_that_come_again_are_counted_exactly(loop: str, truth: float):
     assert not profile.assumptions
 
 
+def test_what_decides_behind_the_loop_alone_may_follow_the_counter():
+    profile, found = ran(
+        "for (; i < n; i++) q = i / 1000; if (q == 99) s += x[i];", before="int i = 0, q = 0;"
+    )
+    assert (found, profile.assumptions) == (1, ())
+
+
+def test_a_sum_that_stays_at_first_does_not_come_again():
+    profile, _ = ran("for (; i < n; i++) q += i / 1000; if (q == 0) s += x[i];", before="int i = 0, q = 0;")
+    assert profile.assumptions
+
+
 def test_what_goes_on_behind_such_states_has_the_last_of_them():
     loop = "for (; i < n; i++) { if (q == 2) s *= 2; q = (q + 1) % 3; } if (q == 1) s += x[i];"
     profile, found = ran(loop, before="int i = 0, q = 0;")  # 100 000 = 3 * 33 333 + 1
@@ -187,6 +199,7 @@ def test_what_goes_on_behind_such_states_has_the_last_of_them():
         "for (; i < n; i++) { if (q == 2) s += x[i]; q = (q + 1) % 17; }",  # too many states
         "for (; i < n; i++) { if (q == 2) s += x[i]; q = i < 5000 ? (q + 1) % 3 : 2; }",  # and the counter
         "for (; i < n; i++) { if (q == 2) s += x[i]; q = x[i + 1] > 0 ? 2 : 1; }",  # and data
+        "int a[4] = {0, 0, 0, 0}; for (; i < n; i++) { if (a[1]) s += x[i]; a[i / 1000 % 4] = 1; }",
     ],
 )
 def test_other_states_are_not_known(loop: str):

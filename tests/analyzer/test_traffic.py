@@ -340,6 +340,17 @@ def test_gathers_are_told(tmp_path):
     assert moved.l1_bytes == pytest.approx(32 + 4 + 4)
 
 
+def test_what_a_loop_that_never_runs_would_load_is_no_gather(tmp_path):
+    """Also where the compiler takes the load out of the loop, in front of which it asks whether it runs."""
+    source = f"""__global__ void k(const float *x, float *y, int n) {{ {INDEX} float s = 0;
+      for (int j = 0; j < n; ++j) s += x[i * 2] + j;
+      y[i] = s;
+    }}"""
+    never, once = (moved_by(*counted(tmp_path, source, "k=1000:256", f"n={n}")) for n in (0, 1))
+    assert (never.gathered, never.l1_bytes) == ((), 4)
+    assert (once.gathered, once.l1_bytes) == ((), 4 + 8)
+
+
 def test_a_call_in_an_inner_loop_leaves_what_the_outer_one_carries_known(tmp_path):
     source = f"""__device__ float twice(float v) {{ return v + v; }}
     __global__ void k(const float *x, float *y, int n) {{

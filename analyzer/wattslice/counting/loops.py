@@ -375,8 +375,11 @@ class Loops(ExpressionEvaluator):
         present = self._present(shape, decisive)
         if self._is_short(shape, trips) or not all(map(_is_known, present.values())):
             return []
-        if not decisive or not shape.counters.isdisjoint(_deciding_inside(loop)):
-            return []
+        inside = _deciding_inside(loop)
+        if not decisive or not decisive <= inside or not shape.counters.isdisjoint(inside):
+            return []  # what is decided by behind the loop alone may follow the counter
+        if any(variable.space is not ir.MemorySpace.REGISTER for variable in decisive):
+            return []  # which of its cells are written may
         try:
             looked = look(state, loop, mask, 1, self._fixed(loop, mask))
             shadow = type(self)(shadow_of(state, loop, looked), self.profile)

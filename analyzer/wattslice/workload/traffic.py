@@ -471,7 +471,16 @@ def made_accesses(
             per_thread = min(first.per_thread + second.per_thread, per_warp)
             made[site, True] = replace(first, per_thread=per_thread, per_warp=per_warp)
             del made[other, True]
+    never = {
+        region
+        for loop in ir.walk_statements(launch.kernel.body)
+        if isinstance(loop, ir.Loop) and not profile.warp_counts[loop.body.region]
+        for stmt in ir.walk_statements(loop.body)
+        for _, region in ir.expression_regions(stmt)
+    }  # what lowering took out of such a loop is not made either
     for access in memory_accesses(launch.kernel):
+        if access.region in never:
+            continue
         if access.is_atomic:
             threads, warps = profile.thread_counts[access.region], profile.warp_counts[access.region]
             found = RequestCount(access.site, True, threads, warps)
