@@ -755,8 +755,10 @@ def test_a_role_does_not_give_way_to_what_a_loop_covers():
     assert "kH assumed 3" in " ".join(told.message for told in kernel.assumptions)
 
 
-def test_a_bound_that_assumptions_make_negative_is_told():
-    text = _CONVOLVED.replace("BORDER", "2 * border").replace("GRID", "x.size(0) / 64 + border / 64")
+@pytest.mark.parametrize("bound", ["OH", "4 * OH", "(long)kH * OH * stride"])
+def test_a_bound_that_assumptions_make_negative_is_told(bound):
+    text = _CONVOLVED.replace(">= OH", f">= {bound}").replace("BORDER", "2 * border")
+    text = text.replace("GRID", "x.size(0) / 64 + border / 64")
     told = [told for kernel in analysed(text) for told in kernel.assumptions if "do nothing" in told.message]
     (one,) = told
     assert "what is assumed makes argument OH -1024, with which columns compares" in one.message
