@@ -134,12 +134,13 @@ def test_what_nothing_declares_is_joined_by_its_name(tmp_path):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("given", ["a.cu", "b.cu"])
-def test_what_is_static_in_a_header_is_one_for_each_file(tmp_path, header, blocks, given):
+@pytest.mark.parametrize("name", ["n.h", "n.cu"])
+def test_what_is_static_in_a_header_is_one_for_each_file(tmp_path, header, blocks, given, name):
     files = {
-        "n.h": f"#pragma once\n{header}\nvoid use(float *x, int m);",
-        "a.cu": '#include "n.h"\n__global__ void k(float *x) {}\n'
+        name: f"#pragma once\n{header}\nvoid use(float *x, int m);",
+        "a.cu": f'#include "{name}"\n__global__ void k(float *x) {{}}\n'
         "int main() { float *x; set(9); k<<<n, 32>>>(x); use(x, 5); }",
-        "b.cu": '#include "n.h"\n__global__ void kb(float *x) {}\n'
+        "b.cu": f'#include "{name}"\n__global__ void kb(float *x) {{}}\n'
         "void use(float *x, int m) { kb<<<n, m>>>(x); set(4); }",
     }
     (found,) = found_by(tmp_path, given, files)
@@ -191,4 +192,36 @@ def test_a_file_that_lacks_types_alone_keeps_its_launches(tmp_path):
         "main.cu": '#define real float\n#include "k.cu"\nint main() { int *y; both(y); }',
     }
     (found,) = found_by(tmp_path, "k.cu", files)
-    assert (found.grid[0], found.file) == (3, "")
+    assert (found.grid[0], found.block[0], found.times, found.file) == (3, 32, 1, "")
+
+
+def test_what_two_files_include_is_there_once(tmp_path):
+    files = {
+        "go.h": "#pragma once\n__global__ void k(int n);\nvoid other();\n"
+        "inline void go(int n) { k<<<n, 32>>>(n); }",
+        "a.cu": '#include "go.h"\n__global__ void k(int n) {}\nint many();\n'
+        "int main() { go(many()); other(); }",
+        "b.cu": '#include "go.h"\nint many() { return 3; }\nvoid other() { go(5); }',
+    }
+    found = found_by(tmp_path, "a.cu", files)
+    assert {(one.grid[0], one.times) for one in found} == {(3, 1), (5, 1)}
+
+
+def test_each_main_calls_what_they_share(tmp_path):
+    files = {
+        "k.cu": "__global__ void k(int n) {}\nvoid go(int n) { k<<<n, 32>>>(n); }",
+        "a.cpp": "void go(int n); int main() { go(3); }",
+        "b.cpp": "void go(int n); int main() { go(5); }",
+    }
+    assert {one.grid[0] for one in found_by(tmp_path, "k.cu", files)} == {3, 5}
+
+
+def test_what_the_files_of_a_program_have_by_the_same_name_is_of_each(tmp_path):
+    files = {
+        "k.cu": "__global__ void k(int n) {}\nstatic __global__ void j(int n) {}",
+        "main.cu": "__global__ void k(int n);\nextern int blocks;\nstatic __global__ void j(int n) {}\n"
+        "int main() { k<<<blocks, 32>>>(1); j<<<5, 64>>>(1); }",
+        "blocks.cpp": "int blocks = 7;",
+    }
+    k, j = found_by(tmp_path, "k.cu", files)
+    assert (k.grid[0], k.times, j.line) == (7, 1, None)

@@ -710,6 +710,21 @@ def test_a_product_of_many_sizes_is_a_number():
     assert "num_kernels assumed" not in told
 
 
+def test_numbers_beside_tensors_are_what_their_names_say():
+    text = """
+    __global__ void wide(const float *x, int n, int k) { }
+    void run(torch::Tensor x, int up_x, int down_x, int pad_x0, int top_k, int batch_size) {
+        int n = batch_size * (x.size(0) * up_x + pad_x0) / down_x;
+        wide<<<n, 16 * top_k>>>(x.data_ptr<float>(), n, top_k);
+    }
+    """
+    (kernel,) = analysed(text)
+    told = " ".join(told.message for told in kernel.assumptions)
+    small = ("up_x assumed 1", "down_x assumed 1", "pad_x0 assumed 1", "batch_size assumed 16")
+    assert all(f"{one}:" in told for one in small)
+    assert kernel.launch.block == (64, 1, 1)
+
+
 def test_elements_of_a_pack_cannot_be_set_one_by_one():
     text = """
     template <class... A> __global__ void each(float *p, int n, A... more) {
@@ -740,8 +755,10 @@ def test_a_role_does_not_give_way_to_what_a_loop_covers():
     assert "kH assumed 3" in " ".join(told.message for told in kernel.assumptions)
 
 
-def test_a_bound_that_assumptions_make_negative_is_told():
-    text = _CONVOLVED.replace("BORDER", "2 * border").replace("GRID", "x.size(0) / 64 + border / 64")
+@pytest.mark.parametrize("bound", ["OH", "4 * OH", "(long)kH * OH * stride"])
+def test_a_bound_that_assumptions_make_negative_is_told(bound):
+    text = _CONVOLVED.replace(">= OH", f">= {bound}").replace("BORDER", "2 * border")
+    text = text.replace("GRID", "x.size(0) / 64 + border / 64")
     told = [told for kernel in analysed(text) for told in kernel.assumptions if "do nothing" in told.message]
     (one,) = told
     assert "what is assumed makes argument OH -1024, with which columns compares" in one.message

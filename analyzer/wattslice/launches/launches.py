@@ -316,14 +316,13 @@ def _too_large(kernel: ir.Kernel, chosen: LaunchInstance, gpu: Gpu) -> Iterator[
 
 
 def _without_extent(kernel: ir.Kernel, chosen: LaunchInstance) -> Iterator[Assumption]:
-    """Numbers that what is assumed makes negative or 0, and that the kernel compares its indices with."""
+    """Numbers that what is assumed makes negative or 0, and that the kernel compares its indices with, or
+    with a product of.
+    """
     every = ir.expressions_below(kernel.body) if chosen.made_of_assumed else ()
     compared = (pair for expr in every if isinstance(expr, ir.Binary) for pair in orders_in(expr))
-    bounds = {
-        ir.read_variable(ir.strip_casts(size))
-        for index, size, _ in compared
-        if not isinstance(ir.strip_casts(index), ir.Constant)
-    }
+    sizes = (size for index, size, _ in compared if not isinstance(ir.strip_casts(index), ir.Constant))
+    bounds = {ir.read_variable(factor) for size in sizes for factor in _factors(size)}
     for index, parameter in enumerate(kernel.parameters):
         number = number_of(chosen, index, parameter)
         is_made = index in chosen.made_of_assumed and parameter in bounds
@@ -332,6 +331,16 @@ def _without_extent(kernel: ir.Kernel, chosen: LaunchInstance) -> Iterator[Assum
             message += " compares: threads may do nothing"
             line, fix = chosen.node.span.line, f"--set {kernel.name}.{parameter.name}=VALUE"
             yield Assumption("PW011", line, message, fix)
+
+
+def _factors(size: ir.Expr) -> Iterator[ir.Expr]:
+    """Those of a product, else the size itself."""
+    size = ir.strip_casts(size)
+    if isinstance(size, ir.Binary) and size.op is ir.BinaryOp.MUL:
+        yield from _factors(size.left)
+        yield from _factors(size.right)
+    else:
+        yield size
 
 
 def _cells(value: Value) -> Iterable[Value]:

@@ -72,11 +72,11 @@ def name_tensors(memory: Memory, place: Pointer, type_: ir.Type) -> None:
 _ROLES = (  # of the numbers beside tensors, by what their names have in them, and the likely value
     (regex(r"^k(ernel)?_?vol"), 27),
     (regex(r"kernel(?!s)|ksize|filter_size|^k_?[hwdt]$"), 3),
-    (regex(r"strid|dilat|groups?$|^d_?[hwdt]$|pad(?!ded)"), 1),
+    (regex(r"strid|dilat|groups?$|^d_?[hwdt]$|^(up|down)_?[dhwtxyz]$|pad(?!ded)"), 1),
     (regex(r"scale_?factor|sampling_ratio"), 2),
-    (regex(r"radius|patch|split"), 4),
+    (regex(r"radius|patch|split|top_?k$"), 4),
     (regex(r"pooled_|pool_size"), 7),
-    (regex(r"head|nsample|neighbo"), 16),
+    (regex(r"head|nsample|neighbo|batch_?size"), 16),
 )
 
 
