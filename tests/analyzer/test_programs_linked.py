@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from wattslice.frontend.neighbours import sharing_files
+
 from .test_programs_of_files import found_by
 
 BODY = "{ x[threadIdx.x] = n; }"
@@ -59,6 +61,28 @@ def test_a_kernel_of_that_name_in_another_file_is_another_one(tmp_path):
         "b.cu": f"{own}void use(float *x) {{ k<<<4, 32>>>(x, 2); }}",
     }
     assert told(tmp_path, "a.cu", files) == [(16, 1, "a.cu")]
+
+
+@pytest.mark.parametrize(
+    ("own", "other"), [("k<<<3, 32>>>(1)", "go(5); go(6)"), ("go(3)", "k<<<5, 32>>>(1); k<<<6, 32>>>(1)")]
+)
+def test_what_only_one_of_the_files_that_have_it_calls_is_told_once(tmp_path, own, other):
+    header = "template <class T> __global__ void k(T n) {}\nstatic void go(int n) { k<<<n, 32>>>(n); }\n"
+    files = {
+        "k.cuh": f"{header}void two();",
+        "a.cu": f'#include "k.cuh"\nint main() {{ {own}; two(); }}',
+        "b.cu": f'#include "k.cuh"\nvoid two() {{ {other}; }}',
+    }
+    found = found_by(tmp_path, "a.cu", files)
+    assert sorted((one.grid[0], one.times) for one in found) == [(3, 1), (5, 1), (6, 1)]
+
+
+def test_files_with_a_main_or_a_definition_of_their_own_are_not_read(tmp_path):
+    main = "void go(int); __global__ void k(int);\nint main() { go(1); k<<<1, 32>>>(1); }"
+    own = "static void go(int n) {}\nvoid two() { go(1); }"
+    files = {"a.cu": GO, "b.cpp": "void go(int); void two() { go(8); }", "main.cu": main, "own.cpp": own}
+    found_by(tmp_path, "a.cu", files)
+    assert sharing_files(tmp_path / "a.cu", frozenset({"go", "k"})) == (tmp_path / "b.cpp",)
 
 
 def test_launches_of_a_program_in_another_folder_are_not_of_this_one(tmp_path):
@@ -167,6 +191,14 @@ def test_what_another_file_sets_is_read_there(tmp_path, files, launch, expected)
     text = CONFIGURED.replace("BEFORE", "").replace("k<<<n, 32>>>()", launch)
     files = {**files, "a.cu": ('#include "n.h"\n' if "n.h" in files else "") + text}
     assert told(tmp_path, "a.cu", files) == [(*expected, "a.cu")]
+
+
+def test_a_function_of_a_library_sets_nothing_of_the_program(tmp_path):
+    text = CONFIGURED.replace("BEFORE", "extern int n;").replace(
+        "{ configure();", "{ cudaDeviceSynchronize();"
+    )
+    (found,) = found_by(tmp_path, "a.cu", {"a.cu": text})
+    assert (found.grid[0], found.assumptions) == (1, ())
 
 
 @pytest.mark.parametrize(
