@@ -263,7 +263,7 @@ class Loops(Expressions):
         elif stmt.unroll is None and simple and is_innermost and size <= HALF_UNROLL_SIZE and is_counted:
             unroll = PARTIAL_UNROLL if size <= PARTIAL_UNROLL_SIZE else 2.0
             steps_on = stride is None and strides and not (scales_counter or Trait.MEETS_OTHERS in body.has)
-            steps_on = steps_on and not self.is_long_way(stmt)
+            steps_on = steps_on and (constant or not self.is_long_way(stmt))
             is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
             is_plain = size - body.products <= FURTHER_ARITHMETIC
             if steps_on and is_small and (Trait.LOADS in body.has or is_plain):
