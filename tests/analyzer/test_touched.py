@@ -124,6 +124,13 @@ def test_each_run_of_an_outer_loop_has_its_own_inner_one():
     assert visited(*visits) == tuple((64 * at, 64 * at + 4) for at in (9, 10, 11, 13, 14, 15))
 
 
+@pytest.mark.parametrize(("lanes", "moves"), [(32, ((0, 128), (0, 0), (0, 0))), (16, None)])
+def test_a_block_stands_for_those_that_do_no_more(lanes, moves):
+    touched = Touched(sample_threads((2, 1, 1), (32, 1, 1)), 0)
+    touched.visit(4 * np.arange(64), 1.0 * (np.arange(64) >= 32 - lanes), None)
+    assert touched.moves == moves
+
+
 def halves(trips, first=0, last=None):
     """An iteration of the first half of a loop, and one of the second."""
     last = trips - 1 if last is None else last

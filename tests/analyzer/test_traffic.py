@@ -569,6 +569,7 @@ COLUMN = "for (int j = threadIdx.x; j < 1000; j += 256) s += t[j * n + blockIdx.
         ("REP(3) FOR(0, blockIdx.x % 10 + 1) s += t[j * n + i];", 176, 176e3),
         ("if (blockIdx.x % 10 == 0) REP(9) s += t[i];", 3.2, 3200),
         ("REP(3) for (int j = i; j < 5 * n - 77; j += n) s += t[j];", 160, 159990),
+        ("if (threadIdx.x < 32 * ((blockIdx.x + 6) % 8 + 1)) s += t[i];", 18, 18e3),
         # a loop that halves its counter, with rows of its own in each iteration
         ("for (int k = 64; k > 0; k /= 2) FOR(0, 4) s += t[(5 * k + j) * n + i];", 896, 896e3),
         # a block has a column: eight of them share the sectors of each row
@@ -589,6 +590,18 @@ def test_each_sector_comes_once_to_a_block_and_once_to_the_grid(tmp_path, body, 
     (own,) = (one for one in moved.by_access if not one.access.is_store)
     assert own.l2_bytes * 256 == pytest.approx(32 * l2_sectors, rel=0.01)
     assert own.dram_bytes * N == pytest.approx(32 * dram_sectors, rel=0.01)
+
+
+def test_l2_need_only_hold_what_blocks_touch_that_run_together(tmp_path):
+    """In each of 9 rounds 160 blocks share 20 times 1000 sectors, 0.64 MB; all blocks have 4 MB."""
+    source = f"""__global__ void k(float *o, const float *t, int n) {{ {INDEX} float s = 0;
+      for (int k = 0; k < 9; k++) {COLUMN.replace("t[", "__ldcg(t + ").replace("x];", "x);")} o[i] = s; }}"""
+    launched, profile = counted(tmp_path, source, "k=1000:256", "k.n=256000")
+    requests = lower_instructions(launched.kernel, profile).requests
+    moved = traffic(launched, profile, requests, l2_bytes=2e6, resident_blocks=160, blocks_per_sm=2)
+    (own,) = (one for one in moved.by_access if not one.access.is_store)
+    assert own.l2_bytes * 256 == pytest.approx(9 * 32 * 1000, rel=0.02)
+    assert own.dram_bytes * N == pytest.approx(32 * 125e3, rel=0.01)
 
 
 @pytest.mark.parametrize(("l2_bytes", "times"), [(3e6, 1), (2e6, 8)])
