@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property, lru_cache, partial
+from weakref import WeakValueDictionary
 
 import numpy as np
 from msgspec import Struct
@@ -157,7 +158,7 @@ def _typical(plan: Plan) -> tuple[int, ...]:
     return (middle, *(block for block in many if block != middle))
 
 
-class Mask(Struct, frozen=True, eq=False, dict=True):
+class Mask(Struct, frozen=True, eq=False, dict=True, weakref=True):
     """Weights of shape (lanes,); `thread_mean` and `warp_mean` are their means over the launch.
 
     A warp issues as often as its busiest lane asks for, hence `warp_mean` ≥ `thread_mean`. `certain`: the
@@ -206,14 +207,23 @@ class Mask(Struct, frozen=True, eq=False, dict=True):
         """Every weight multiplied by a non-negative factor."""
         if factor == 1.0:
             return self
+        known = self._scaled.get(factor)
+        if known is not None:
+            return known
         weights = self.weights * factor
-        return Mask(
+        self._scaled[factor] = found = Mask(
             weights,
             weights if self.certain is self.weights else self.certain * factor,
             self.lanes_active if factor > 0 else 0,
             lambda _: (self.thread_mean * factor, self.warp_mean * factor),
             self.which,
         )
+        return found
+
+    @cached_property
+    def _scaled(self) -> WeakValueDictionary[float, Mask]:
+        """The masks made by a factor: loops that are entered again need the same ones."""
+        return WeakValueDictionary()
 
 
 def of_busiest_lanes(weights: NDArray[np.float64]) -> NDArray[np.float64]:
