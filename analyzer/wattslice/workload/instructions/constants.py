@@ -9,7 +9,16 @@ from typing import Any
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.ir.loops import Bound, LoopShape, break_test, canonical, is_endless, may_leave, shape_of
+from wattslice.ir.loops import (
+    Bound,
+    LoopShape,
+    break_test,
+    canonical,
+    conjuncts_of,
+    is_endless,
+    may_leave,
+    shape_of,
+)
 from wattslice.ir.rewriting import is_same_text, rewritten
 
 MOST_TESTED = 16
@@ -136,16 +145,17 @@ def _with_test(loop: ir.Loop) -> ir.Loop:
         stay = break_test(stmt) if is_beside else None
         if stay is None or not isinstance(stmt, ir.If) or isinstance(stmt.condition, ir.Logical):
             continue
-        both = ir.Logical(ir.LogicalOp.AND, loop.condition, stay, stmt.region, ir.BOOL, stmt.span)
+        tests = (loop.condition, stay) if kind is ir.LoopKind.DO else (stay, loop.condition)
+        both = ir.Logical(ir.LogicalOp.AND, *tests, stmt.region, ir.BOOL, stmt.span)
         tested = replace(loop, condition=both, body=ir.Block(rest, rest[0].region, rest[0].span))
-        if not shape_of(tested).has_other_conjuncts:
+        if not (shape := shape_of(tested)).has_other_conjuncts and _are_one_test(shape):
             return tested
     return loop
 
 
 def is_counted(shape: LoopShape) -> bool:
     """Whether one limit ends a loop: one bound, or the least of several of a signed counter by ones."""
-    if shape.has_other_conjuncts or not shape.bounds:
+    if shape.has_other_conjuncts or not shape.bounds or not _are_one_test(shape):
         return False
     counter, type_ = shape.bounds[0].induction, shape.bounds[0].induction.variable.type
     return len(shape.bounds) == 1 or (
@@ -155,6 +165,27 @@ def is_counted(shape: LoopShape) -> bool:
         and not any(map(_is_small, shape.bounds))
         and all(bound.induction is counter for bound in shape.bounds)
     )
+
+
+def _are_one_test(shape: LoopShape) -> bool:
+    """Whether what a loop asks for is asked for at once, before each iteration.
+
+    A later test joins the first where it compares the counter with what no iteration changes, or computes one
+    number; else it is a branch of its own (SASS of nvcc 13). Behind the body all of them are one.
+    """
+    test = shape.loop.condition
+    if test is None or shape.loop.kind is ir.LoopKind.DO:
+        return True
+    return all(_joins(later, shape) for later, _ in tuple(conjuncts_of(test))[1:])
+
+
+def _joins(test: ir.Expr, shape: LoopShape) -> bool:
+    nodes = tuple(ir.walk_expressions(test))
+    if any(isinstance(one, ir.Load) and one.place.space is not ir.MemorySpace.SHARED for one in nodes):
+        return False
+    is_alone = any(ir.read_variable(side) in shape.counters for side in ir.children(test))
+    computed = sum(isinstance(one, ir.Binary | ir.Intrinsic) for one in nodes if one is not test)
+    return is_alone or computed <= 1
 
 
 def _is_small(bound: Bound) -> bool:
