@@ -501,16 +501,25 @@ def _by_launch(kernel: ir.Kernel) -> str:
 
 
 def assumed_launch(
-    kernel: ir.Kernel, gpu: Gpu, *, is_c: bool, is_read: bool = True, device_line: int | None = None
+    kernel: ir.Kernel,
+    gpu: Gpu,
+    *,
+    is_c: bool,
+    is_read: bool = True,
+    device_line: int | None = None,
+    given_to: tuple[int, str] | None = None,
 ) -> KernelLaunch:
     """The launch of a kernel about which nothing is known; a C function runs in one thread.
 
     `is_read`: whether all of the file could be read. `device_line`: of device code that launches it.
+    `given_to`: the line and name of a call with it that is not followed, which may launch it.
     """
     grid, block = ((1, 1, 1), (1, 1, 1)) if is_c else (default_grid(kernel, gpu), default_block(kernel))
     reason = "nothing in this file calls it from main" if is_c else "no launch in this file"
     if device_line is not None:
         reason = f"device code launches it (line {device_line}), no host code in this file"
+    elif given_to is not None:
+        reason = f"no launch is read: line {given_to[0]} gives it to {given_to[1]}(), not followed"
     reason += "" if is_read else ", as far as it could be read"
     return KernelLaunch(
         kernel,
