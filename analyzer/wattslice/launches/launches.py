@@ -66,7 +66,8 @@ def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
     ]
     if not known:
         return group[0]
-    mean = sum(threads for _, threads in known) / len(known)
+    weights = [one.times if isinstance(one.times, int) else 1 for one, _ in known]
+    mean = sum(threads * weight for (_, threads), weight in zip(known, weights, strict=True)) / sum(weights)
     distances = [abs(threads - mean) for _, threads in known]
     nearest = [instance for (instance, _), far in zip(known, distances, strict=True) if far == min(distances)]
     unknown = [sum(isinstance(value, Unknown) for value in one.arguments) for one in nearest]
