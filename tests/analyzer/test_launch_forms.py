@@ -10,11 +10,12 @@ from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
 from wattslice.errors import Severity
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.project.runs import parse_arguments
 from wattslice.launches.launch import NO_OVERRIDES, Overrides, Setting
-from wattslice.launches.resolver import resolve_launches
+from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu
 
-from .geometry import launches
+from .geometry import GPU, launches, program
 
 K = "__global__ void k(int n) {}\n"
 TWO = "__global__ void a(int n) {}\n__global__ void b(int n) {}\n"
@@ -476,3 +477,35 @@ def test_a_node_of_a_graph_runs_what_it_has_when_the_graph_is_taken(tmp_path, co
     assert sorted(launch.grid[0] for launch in found) == blocks
     assert {launch.source for launch in found} == {LaunchSource.HOST_CODE}
     assert {launch.times for launch in found} == ({1} if blocks == [3] else {None})
+
+
+@pytest.mark.parametrize(("blocks", "least", "most"), [
+    ("d <= n ? d : 2 * n - d", 1900, 2200),  # up and down again: 2048 in the mean, 1 at the ends
+    ("2 * n - d", 4000, 4200),
+    ("7", 7, 7),
+])  # fmt: skip
+def test_what_stands_for_a_long_loop_has_nearly_the_mean_number_of_blocks(tmp_path, blocks, least, most):
+    loop = f"for (int d = 1; d < 2 * n; d++) {{ int b = {blocks}; k<<<b, 32>>>(d); }}"
+    (launch,) = launches(tmp_path, f"{K}int main() {{ int n = 4096; {loop} }}")
+    assert least <= launch.grid[0] <= most
+    assert launch.times == 8191
+
+
+@pytest.mark.parametrize(("words", "expected"), [
+    (None, ((16, 1, 1), (256, 1, 1))),
+    ("--size=8192 --block 64", ((128, 1, 1), (64, 1, 1))),
+    ("-size 512 --noquick", ((2, 1, 1), (256, 1, 1))),
+    ("--quick", ((1, 1, 1), (256, 1, 1))),
+])  # fmt: skip
+def test_flags_of_gflags_have_their_defaults_or_what_the_command_line_says(tmp_path, words, expected):
+    text = """#include <gflags/gflags.h>
+DEFINE_int32(size, 4096, "size"); DEFINE_int32(block, 256, "b"); DEFINE_bool(quick, false, "q");
+int main(int argc, char **argv) {
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  k<<<FLAGS_quick ? 1 : FLAGS_size / FLAGS_block, FLAGS_block>>>(7);
+}
+"""
+    given = None if words is None else parse_arguments(words)
+    around = Neighbours(arguments=lambda _: given)
+    (launch,) = resolve_launches(program(tmp_path, f"{K}{text}"), NO_OVERRIDES, GPU, around)
+    assert (launch.grid, launch.block) == expected

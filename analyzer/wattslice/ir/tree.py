@@ -818,15 +818,12 @@ class Kernel(Struct, frozen=True, eq=False):
     assumed: tuple[Diagnostic, ...] = ()
 
 
-class OwnDefault(Struct, frozen=True):
-    """The value that a source itself gives a macro on a `line`; `place` of a build file names the macro in a
-    way that is not followed.
-    """
+class AssumedOfText(Struct, frozen=True):
+    """What reading a file had to assume of it, where, and the option that settles it."""
 
-    macro: str
-    value: str
     line: int
-    place: str
+    message: str
+    fix: str
 
 
 class Program(Struct, frozen=True, eq=False):
@@ -836,7 +833,7 @@ class Program(Struct, frozen=True, eq=False):
     the CUDA program it was compiled from, where that is there to be read; of its kernels, those that are
     kernels of the PTX with the same parameters. `included`: the files that it includes, our own left out.
     `in_doubt`: of names that several files beside it define, each in its own way, where they do.
-    `own_defaults`: of its macros, where a build may give others.
+    `assumed`: of its text, whatever is launched.
     """
 
     file: str
@@ -848,7 +845,7 @@ class Program(Struct, frozen=True, eq=False):
     origin: Program | None = None
     included: tuple[str, ...] = ()
     in_doubt: Mapping[str, str] = {}
-    own_defaults: tuple[OwnDefault, ...] = ()
+    assumed: tuple[AssumedOfText, ...] = ()
 
 
 _LINE_END = regex(r"\r\n|\n|\r")

@@ -110,6 +110,10 @@ class CallGraph:
         """Variables at file scope by this name, as `optind` of the library."""
         return (variable for variable in self._globals if variable.name == name)
 
+    def flags(self) -> Iterator[ir.Variable]:
+        """Variables at file scope that gflags sets."""
+        return (variable for variable in self._globals if variable.name.startswith(host_api.FLAGS))
+
     def named(self, name: str) -> ir.Function | None:
         """The function of this program that a function pointer with this value runs."""
         return self._by_name.get(name)

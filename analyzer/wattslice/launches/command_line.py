@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
-from wattslice.launches.host_api import ENVIRONMENT
+from wattslice.launches.host_api import ENVIRONMENT, FLAGS, SETS_FLAGS
 from wattslice.launches.memory import (
     TEXT_STREAMS,
     Memory,
@@ -759,6 +759,38 @@ def _getopt(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | Non
     return -1
 
 
+def _set_flags(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """What gflags makes of the command line: `--n=4`, `--n 4`, `--verbose`, `--noverbose`."""
+    held = tuple(a.storage.cells.get(a.offset, 0) if isinstance(a, Pointer) else 0 for a in arguments[:2])
+    words = _words(held) if len(held) > 1 else None
+    if words is None:
+        return None
+    flags = {storage.name: storage for storage in memory.globals_beginning(FLAGS)}
+    if any(isinstance(word, Unknown) for word in words):
+        for storage in flags.values():
+            memory.forget(storage, _CHANGED)
+    left = deque(word for word in words[1:] if isinstance(word, str))
+    while left:
+        word = left.popleft()
+        name, equals, text = word.lstrip("-").partition("=")
+        name = name.replace("-", "_")
+        storage = flags.get(f"{FLAGS}{name}", flags.get(f"{FLAGS}{name.removeprefix('no')}"))
+        if storage is None or not word.startswith("-"):
+            continue
+        type_ = None if storage.variable is None else storage.variable.type
+        if type_ is None and isinstance(storage.cells.get(0), int):  # true or false
+            is_on = f"{FLAGS}{name}" == storage.name and text.lower() not in ("false", "f", "0", "no", "n")
+            memory.set_cell(storage, 0, int(is_on))
+            continue
+        text = text if equals or not left else left.popleft()
+        found = _real(text) if type_ is not None and type_.is_float else _integer(text, 0)
+        if type_ is None or found is None:
+            memory.forget(storage, Unknown("set on the command line"))
+        else:
+            memory.write(storage, 0, found[0], type_)
+    return None
+
+
 class _LongOption(Struct, frozen=True):
     """A `struct option` of getopt.h."""
 
@@ -907,6 +939,7 @@ _FUNCTIONS: dict[str, _Function] = {
     "operator+": _joined,
     "to_string": _written_out,
     **dict.fromkeys(("getopt", "getopt_long", "getopt_long_only"), _getopt),
+    SETS_FLAGS: _set_flags,
     "sscanf": _sscanf,
     **dict.fromkeys(("sprintf", "snprintf"), _sprintf),
     "operator=": _assigned,

@@ -266,6 +266,8 @@ class Evaluator(ABC):
         return Unknown("memory the host code fills at run time")
 
     def _intrinsic(self, name: str, arguments: tuple[ir.Expr, ...], semantics: ir.Semantics) -> Value:
+        if name == "sizeof":
+            return Unknown("the size of a type that is not known")
         values = tuple(self.evaluate(argument) for argument in arguments)
         found = host_api.mathematics(name, values)
         return without_argc(host_api.by_semantics(semantics, values) if found is None else found)

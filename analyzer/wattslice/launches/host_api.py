@@ -107,6 +107,8 @@ _NO_OPTION_GIVEN: dict[str, int] = {
 }
 
 ENVIRONMENT = ("getenv", "secure_getenv", "setenv", "putenv", "unsetenv", "clearenv")
+FLAGS, SETS_FLAGS = "FLAGS_", "ParseCommandLineFlags"
+"""Of gflags: how its variables are called, and what sets them."""
 THREADS = ("omp_get_max_threads", "omp_set_num_threads", ir.TEAM, ir.TEAM_END)
 
 TEXT_TESTS = frozenset(
@@ -379,6 +381,10 @@ ABOUT_THE_DEVICE = ("cudaGetDeviceProperties", "cudaDeviceGetAttribute", "cuDevi
 _CHOICES = {f"{ir.ADDRESS_OF}{name}": name for name in ("min", "max")}
 
 
+_DECLARES_AN_OPTION = ("add_option", "add_flag")
+"""Of CLI11: what they are given keeps its value where the command line says nothing of it."""
+
+
 def library_call(
     memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments, *, calls: bool = False
 ) -> Value:
@@ -409,7 +415,9 @@ def library_call(
         const = frozenset(value for n, value in enumerate(arguments) if n in (node.looked_at or ()))
         for pointer in reached(written, everything=calls or name == "operator()" or not is_known(node)):
             if pointer not in const:
-                memory.forget_behind(pointer, why)
+                before = memory.current((pointer.storage, pointer.offset))
+                is_default = name in _DECLARES_AN_OPTION and isinstance(before, (int, float))
+                memory.forget_behind(pointer, replace(why, likely=before) if is_default else why)
     if isinstance(told, Unknown) and name.startswith(("ato", "strto", "sto")):
         return replace(told, is_option=False)  # a number that is given is no question of whether it is
     if _is_status(node):

@@ -1,13 +1,14 @@
 """Loops of host code: short ones are followed, of long ones a few iterations are visited.
 
-Long counted loops are visited at their first, middle and last iteration, those of unknown length once: what
-they change is unknown behind them unless every iteration changes it by the same amount.
+Long counted loops are visited at their first and last iteration and some between, those of unknown length
+once: what they change is unknown behind them unless every iteration changes it by the same amount.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,6 +45,9 @@ MAX_UNCOUNTED_ITERATIONS = 16_384
 SHARE_OF_LOOP = 0.25
 """A counted loop that would take more of the steps that are left is not followed through."""
 MOST_SAMPLED = 4
+MOST_PARTS = 4
+"""Of a long loop that launches: at the ends of each an iteration is visited; of two in deeper loops."""
+DEEPEST_OF_MANY_PARTS = 2
 MAX_LOOP_STEPS = 8_000
 """Steps of one loop without a launch in it."""
 MOST_REPEATS = 2
@@ -390,7 +394,7 @@ class HostLoops(ControlFlow):
         return value if isinstance(value, int) else None
 
     def _sample(self, stmt: ir.Loop, trips: int, start: _Start, *, is_begun: bool = False) -> Flow:
-        """A long counted loop: two iterations to see what changes by a constant, any, the middle one if it
+        """A long counted loop: two iterations to see what changes by a constant, any, some between if it
         launches something, and the last.
 
         `start`: of the loop; if it `is_begun`, of one iteration before these. What its test says of each, and
@@ -398,7 +402,7 @@ class HostLoops(ControlFlow):
         """
         times, seen, jumps, returned = self._times, set(self._seen), self._jumps(), list(self._returned)
         try:
-            return self._first_middle_last(stmt, trips, start.known if is_begun else None)
+            return self._first_to_last(stmt, trips, start.known if is_begun else None)
         except _MiscountedError:
             self.memory.roll_back(start.mark)
             del self.instances[start.known :]
@@ -409,7 +413,7 @@ class HostLoops(ControlFlow):
             self._times = times
         return self._iterate(stmt, is_counted=False)
 
-    def _first_middle_last(self, stmt: ir.Loop, trips: int, first: int | None) -> Flow:
+    def _first_to_last(self, stmt: ir.Loop, trips: int, first: int | None) -> Flow:
         """`first`: where the instances of the iteration before these begin, if there was one."""
         writes = self._writes(stmt)
         mark, times = self.memory.mark(), self._times
@@ -421,8 +425,11 @@ class HostLoops(ControlFlow):
         steps = {self.memory.storage(variable): number for variable, number in writes.steady.items()}
         after_first = {(storage, 0): self.memory.current((storage, 0)) for storage in steady}
         after_first |= self.memory.changes_since(mark)
-        visited.append((len(self.instances), 1))
+        (_, stands_for), *places = self._places(stmt, trips)
+        visited.append((len(self.instances), stands_for))
+        self._times = _times(times, stands_for)
         flow = self._once(stmt)
+        self._times = times
         after_second = self.memory.changes_since(mark)
         is_long = first is None
         reason = f"changes in a {'long loop' if is_long else 'loop for which too few steps are left'}"
@@ -434,10 +441,9 @@ class HostLoops(ControlFlow):
             for cell in {**after_second, **others}
             if not is_length(cell[1]) or not same(others.get(cell, now := self.memory.current(cell)), now)
         ]
-        middle, last = (trips // 2, trips - 3), (trips - 1, 1)
-        for iteration, stands_for in (middle, last) if self._graph.launches_in(stmt.body) else (last,):
+        for iteration, stands_for in places:
             visited.append((len(self.instances), stands_for))
-            self._times = times if isinstance(times, Unknown) else times * stands_for
+            self._times = _times(times, stands_for)
             for cell in changed:
                 value: Value = Unknown(f"{cell[0].told} {reason}")
                 if cell[0] in steady or cell in grown:
@@ -454,6 +460,18 @@ class HostLoops(ControlFlow):
         self._uncount_irregular(visited)
         self._add(rest, visited[0][0])
         return flow if flow is Flow.EXIT else Flow.NEXT
+
+    def _places(self, stmt: ir.Loop, trips: int) -> list[tuple[int, int]]:
+        """Which iterations from the second on are visited, and for how many each stands: so that the mean of
+        what changes by a constant, up and down again perhaps, is that of all.
+        """
+        parts = 1
+        if self._graph.launches_in(stmt.body):
+            parts = MOST_PARTS if self._loop_depth <= DEEPEST_OF_MANY_PARTS else 2
+        last = trips - 1
+        places = sorted({1 + (last - 1) * part // parts for part in range(parts + 1)})
+        edges = [1, *((one + two + 1) // 2 for one, two in pairwise(places)), trips]
+        return [(place, end - begin) for place, (begin, end) in zip(places, pairwise(edges), strict=True)]
 
     def _uncount_irregular(self, visited: Sequence[tuple[int, int]]) -> None:
         """Launches that not every iteration of a long loop makes as often: nobody knows how many there are.
@@ -495,6 +513,10 @@ class HostLoops(ControlFlow):
     def _test(self, stmt: ir.Loop, *, holds: bool) -> None:
         if stmt.condition is None or truth(self.evaluate(stmt.condition)) is not holds:
             raise _MiscountedError
+
+
+def _times(around: int | Unknown, stands_for: int) -> int | Unknown:
+    return around if isinstance(around, Unknown) else around * stands_for
 
 
 def _site(instance: LaunchInstance) -> _Site:

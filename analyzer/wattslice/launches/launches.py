@@ -66,7 +66,8 @@ def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
     ]
     if not known:
         return group[0]
-    mean = sum(threads for _, threads in known) / len(known)
+    weights = [one.times if isinstance(one.times, int) else 1 for one, _ in known]
+    mean = sum(threads * weight for (_, threads), weight in zip(known, weights, strict=True)) / sum(weights)
     distances = [abs(threads - mean) for _, threads in known]
     nearest = [instance for (instance, _), far in zip(known, distances, strict=True) if far == min(distances)]
     unknown = [sum(isinstance(value, Unknown) for value in one.arguments) for one in nearest]
@@ -510,16 +511,25 @@ def _by_launch(kernel: ir.Kernel) -> str:
 
 
 def assumed_launch(
-    kernel: ir.Kernel, gpu: Gpu, *, is_c: bool, is_read: bool = True, device_line: int | None = None
+    kernel: ir.Kernel,
+    gpu: Gpu,
+    *,
+    is_c: bool,
+    is_read: bool = True,
+    device_line: int | None = None,
+    given_to: tuple[int, str] | None = None,
 ) -> KernelLaunch:
     """The launch of a kernel about which nothing is known; a C function runs in one thread.
 
     `is_read`: whether all of the file could be read. `device_line`: of device code that launches it.
+    `given_to`: the line and name of a call with it that is not followed, which may launch it.
     """
     grid, block = ((1, 1, 1), (1, 1, 1)) if is_c else (default_grid(kernel, gpu), default_block(kernel))
     reason = "nothing in this file calls it from main" if is_c else "no launch in this file"
     if device_line is not None:
         reason = f"device code launches it (line {device_line}), no host code in this file"
+    elif given_to is not None:
+        reason = f"no launch is read: line {given_to[0]} gives it to {given_to[1]}(), not followed"
     reason += "" if is_read else ", as far as it could be read"
     return KernelLaunch(
         kernel,

@@ -653,6 +653,10 @@ class Memory:
         """The storage of the file-scope variable of this name, which code may declare later."""
         return self._shared.setdefault(name, Storage(name))
 
+    def globals_beginning(self, prefix: str) -> Iterator[Storage]:
+        """The storages of the linked file-scope variables whose names begin so."""
+        return (storage for name, storage in tuple(self._shared.items()) if name.startswith(prefix))
+
     def address(self, variable: ir.Variable) -> Pointer:
         """Where a variable is, also one that names a part of another."""
         storage = self.storage(variable)

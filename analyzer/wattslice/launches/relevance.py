@@ -169,6 +169,8 @@ class DefUseReader:
             found.defines.add(_THROWN)
         if node.name.startswith("getopt"):
             found.uses.update(self.graph.globals_named("optind"))
+        if node.name == host_api.SETS_FLAGS:
+            found.defines.update(self.graph.flags())
         function = self.graph.callee(node)
         if node.function is not None or node.name == "operator()" or node.is_virtual:
             for callee in self.graph.callees(node):

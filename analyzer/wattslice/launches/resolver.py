@@ -282,23 +282,30 @@ def resolve_launches(
             candidates = [instance for instance in instances if is_of_kernel(instance, kernel)]
         found = launches_of(kernel, candidates, gpu, zeros) or (
             assumed_launch(
-                kernel, gpu, is_c=is_c, is_read=is_read, device_line=_launched_on_the_device(program, kernel)
+                kernel,
+                gpu,
+                is_c=is_c,
+                is_read=is_read,
+                device_line=_launched_on_the_device(program, kernel),
+                given_to=_given_to(program, kernel),
             ),
         )
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
         if chosen:
             found = tuple(_overridden(override, found[0]) for override in chosen)
         launches.extend(with_accessor_sizes(_with_settings(launch, overrides), pins) for launch in found)
-    told = tuple(map(_of_default, program.own_defaults))
+    told = tuple(Assumption("PW011", one.line, one.message, one.fix) for one in program.assumed)
     return tuple(replace(one, assumptions=(*one.assumptions, *told)) for one in launches)
 
 
-def _of_default(own: ir.OwnDefault) -> Assumption:
-    message = (
-        f"{own.macro} assumed {own.value}, its default in the source: {own.place} gives it another value"
-    )
-    fix = f"-D {own.macro}=VALUE"
-    return Assumption("PW011", own.line, f"{message} in a way that is not followed", fix)
+def _given_to(program: ir.Program, kernel: ir.Kernel) -> tuple[int, str] | None:
+    """Where the file gives the kernel, with more, to something that is not read, as a macro for launches."""
+    given = re.compile(rf"(\w+)\s*\((?:[^;(){{}}]*,)?\s*&?{re.escape(kernel.name)}\s*(?:<[^;(){{}}]*>)?\s*,")
+    for number, line in enumerate(program.source_lines, 1):
+        found = given.search(line.split("//")[0])
+        if found is not None and not found[1].startswith("cu"):
+            return number, found[1]
+    return None
 
 
 def _launched_on_the_device(program: ir.Program, kernel: ir.Kernel) -> int | None:

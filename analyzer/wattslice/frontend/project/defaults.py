@@ -29,7 +29,7 @@ _FEWEST_USES = 3
 """Of a name that is used: two are the default's own."""
 
 
-def doubtful_defaults(source: Path, text: str, given: Collection[str]) -> Iterator[ir.OwnDefault]:
+def doubtful_defaults(source: Path, text: str, given: Collection[str]) -> Iterator[ir.AssumedOfText]:
     """Those in a text that build files around it name; `given`: the definitions that are known."""
     known = {re.split(r"[=(]", definition)[0] for definition in given}
     found = {m[1]: m for m in _DEFAULT.finditer(text) if m[1] not in known}
@@ -39,7 +39,8 @@ def doubtful_defaults(source: Path, text: str, given: Collection[str]) -> Iterat
         line = text.count("\n", 0, default.start(2)) + 1
         value = re.split(r"//|/\*", default[2])[0].strip()
         if (place := _named_in(folders, name, value)) is not None:
-            yield ir.OwnDefault(name, value, line, place)
+            message = f"{name} assumed {value}, its default in the source: {place} gives it another value"
+            yield ir.AssumedOfText(line, f"{message} in a way that is not followed", f"-D {name}=VALUE")
 
 
 def _named_in(folders: Sequence[Path], name: str, value: str) -> str | None:

@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from wattslice.errors import AbandonedError, FrontendError
-from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.cursors import Node, Type
 from wattslice.frontend.cuda.clang.diagnostics import (
     AUTO_DECLARED_FILE,
     ParseDiagnostic,
@@ -48,7 +48,7 @@ from wattslice.frontend.cuda.clang.guards import (
     read_source,
     readable_launches,
 )
-from wattslice.frontend.cuda.clang.kinds import CursorKind
+from wattslice.frontend.cuda.clang.kinds import CursorKind, TypeKind
 from wattslice.frontend.cuda.clang.libclang import INCLUSION_VISITOR, Place, UnitHandle, library, place_of
 from wattslice.frontend.cuda.clang.macro_sizes import MacroSizes
 from wattslice.frontend.cuda.clang.parse import ParseAbandonedError, budget_clock, prelude_pch, raw_parse
@@ -397,6 +397,9 @@ def _visit_inclusion(file: int, _stack: object, _depth: int, sink: list[int]) ->
 _VISIT_INCLUSION = INCLUSION_VISITOR(_visit_inclusion)
 
 
+_NAMES = (CursorKind.DECL_REF_EXPR, CursorKind.TYPE_REF, CursorKind.TEMPLATE_REF)
+
+
 class ParsedUnit(Struct, frozen=True):
     """A file as clang understands it. `path` is the file asked for, `source` its bytes."""
 
@@ -460,6 +463,25 @@ class ParsedUnit(Struct, frozen=True):
     def is_made_up(self, declaration: Node) -> bool:
         """Whether the parse itself declared this name because nobody else did."""
         return bool(self.recovered.declared) and declaration.file == AUTO_DECLARED_FILE
+
+    def mentions_made_up(self, node: Node) -> bool:
+        """Whether a name that the parse itself declared takes part: its value means nothing."""
+        if not self.recovered.declared:
+            return False
+        targets = (part.referenced for part in node.walk() if part.kind in _NAMES)
+        return any(target is not None and self.is_made_up(target) for target in targets)
+
+    def is_of_made_up(self, type_: Type) -> bool:
+        """Whether a type that the parse itself declared is a part of this one: its size means nothing."""
+        declaration = type_.declaration if self.recovered.declared else None
+        if declaration is None:
+            return False
+        if self.is_made_up(declaration):
+            return True
+        canonical = type_.canonical
+        if canonical.kind == TypeKind.RECORD:
+            return any(self.is_of_made_up(field.type) for field in canonical.fields)
+        return canonical.kind == TypeKind.CONSTANTARRAY and self.is_of_made_up(type_.element)
 
     def source_of(self, place: Place) -> bytes:
         """The bytes of the file a place is in; empty for what has no file."""

@@ -111,7 +111,9 @@ def _(body: Body, node: Node) -> Expr:
             value = _LONG_DOUBLE_BYTES
         elif any(_has_long_double(child.type.canonical) for child in node.children):
             value = None  # clang lays it out as on the device
-    if value is None or (body.is_host and _is_of_library(body, node)):
+    parsed = body.unit.parsed
+    is_made_up = parsed.mentions_made_up(node) or any(parsed.is_of_made_up(one.type) for one in node.children)
+    if value is None or is_made_up or (body.is_host and _is_of_library(body, node)):
         return unknown(body, node, "sizeof")
     return Constant(value, body.type(node), body.span(node))
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from wattslice import ir
 from wattslice.frontend import MOST_KERNELS
 from wattslice.frontend.cuda.clang.cursors import Node
-from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic
+from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic, Role
 from wattslice.frontend.cuda.clang.flags import FOLLOWED, STUBS
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.clang.session import ParsedUnit
+from wattslice.frontend.cuda.clang.session import ParsedUnit, Recovered
 from wattslice.frontend.cuda.lowering import calls, closures, expressions, loops, memory, statements
 from wattslice.frontend.cuda.lowering.context import (
     NUMBER_OF_NO_INSTANCE,
@@ -101,8 +102,31 @@ def _program(unit: Unit, kernels: list[Kernel], hosts: tuple[Function, ...]) -> 
         tuple(sorted(unit.diagnostics, key=lambda d: (d.file, d.line, d.rule, d.message))),
         numbered_lines(text),
         included=tuple(map(str, parsed.included_files)),
-        own_defaults=tuple(doubtful_defaults(parsed.path, text, parsed.options.defines)),
+        assumed=(
+            *doubtful_defaults(parsed.path, text, parsed.options.defines),
+            *_assumed_types(parsed.recovered, text),
+        ),
     )
+
+
+def _assumed_types(recovered: Recovered, text: str) -> Iterator[ir.AssumedOfText]:
+    """Numbers of types that nothing declares: what is cast to them or given to variables and kernels."""
+    for one in recovered.declared if recovered.missing_includes else ():
+        if (
+            one.role is Role.TYPE
+            and (used := re.search(_OF_TYPE.replace("TYPE", one.name), text)) is not None
+        ):
+            headers = " or ".join(recovered.missing_includes[:3])
+            message = f"{one.name} assumed int: {headers}, which may declare it, was not found"
+            yield ir.AssumedOfText(text.count("\n", 0, used.start()) + 1, message, "-I FOLDER")
+
+
+_OF_TYPE = (
+    r"\(\s*(?:const\s+)?TYPE\s*\)\s*[\w(]|\bstatic_cast\s*<\s*TYPE\s*>|\bTYPE\s*\(\s*[\w.]+\s*[)+*/-]"
+    r"|\bTYPE\s+\w+\s*=\s*[-(]*(?:[\d.]|\w+\s*[-;+*/%,)])"
+    r"|__global__[^;{]*[(,]\s*(?:const\s+)?TYPE\s*(?:const\s*)?[\s*&]"
+)
+"""A number of a type: what is only handed on, as the handle of a library, says nothing."""
 
 
 def lower_c_program(parsed: ParsedUnit) -> Program:
@@ -421,9 +445,6 @@ def _report_includes(unit: Unit) -> None:
 # `__launch_bounds__` and `__maxnreg__` of a kernel: macros of the prelude annotate their arguments.
 
 
-_NAMES = (C.DECL_REF_EXPR, C.TYPE_REF, C.TEMPLATE_REF)
-
-
 def launch_bounds(kernel: Node, unit: ParsedUnit) -> tuple[int | None, ...]:
     """Values of `__launch_bounds__(maxThreads, minBlocks, ...)`; empty without, None where not known."""
     return _annotated(kernel, "launch_bounds", unit)
@@ -443,15 +464,7 @@ def _annotated(kernel: Node, annotation: str, unit: ParsedUnit) -> tuple[int | N
 
 def _integer(node: Node, unit: ParsedUnit) -> int | None:
     """The integer an expression folds to at compile time; None when it does not or rests on made-up names."""
-    if _mentions_made_up(node, unit):
+    if unit.mentions_made_up(node):
         return None
     value = node.evaluate()
     return value if isinstance(value, int) else None
-
-
-def _mentions_made_up(node: Node, unit: ParsedUnit) -> bool:
-    """Whether a name that the parse itself declared takes part: its value means nothing."""
-    if not unit.recovered.declared:
-        return False
-    targets = (part.referenced for part in node.walk() if part.kind in _NAMES)
-    return any(target is not None and unit.is_made_up(target) for target in targets)

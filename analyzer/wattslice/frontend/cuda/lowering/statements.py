@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -169,7 +170,20 @@ def _expression_statement(body: Body, node: Node) -> list[Stmt]:
         expr = expr.place.address
     if isinstance(expr, Constant | ir.Construct) and not getattr(expr, "arguments", ()):
         return []
-    return [ir.ExprStmt(expr, body.region(), body.span(node))]
+    stmt = ir.ExprStmt(expr, body.region(), body.span(node))
+    macro = _macro_around(body, node, expr) if body.is_host and isinstance(expr, ir.Call) else None
+    return [stmt] if macro is None else [_any_times(body, Block((stmt,), body.region(), stmt.span), macro)]
+
+
+def _macro_around(body: Body, node: Node, call: ir.Call) -> str | None:
+    """A name that nothing declares and that is given a launch, `REPEAT(4, k<<<1, 32>>>());`."""
+    if not (known := body.unit.parsed.recovered.declared):
+        return None
+    inner = (e for argument in call.arguments for e in ir.walk_expressions(argument))
+    found = re.match(r"\w+", body.unit.spans.text(node))
+    name = "" if found is None else found[0]
+    is_given = name in {one.name for one in known} and any(isinstance(e, ir.LaunchCall) for e in inner)
+    return name if is_given else None
 
 
 def _is_in_main(body: Body) -> bool:
@@ -565,7 +579,31 @@ def note_object(body: Body, where: Location, type_: ClangType, span: Span) -> No
 
 @statement(C.COMPOUND_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    return [as_block(body, node)]
+    inner = as_block(body, node)
+    macro = _macro_in_front(body, node) if body.is_host else None
+    return [inner] if macro is None else [_any_times(body, inner, macro)]
+
+
+_MACRO = regex(rb"\b([A-Za-z_]\w*)\s*(?:\((?:[^(){};]|\([^(){};]*\))*\))?\s*$")
+_LONGEST_MACRO = 400
+
+
+def _macro_in_front(body: Body, node: Node) -> str | None:
+    """A name that nothing declares in front of a brace, `FOR_RANGE(i, 10) {`: a macro of a missing header."""
+    where = body.unit.spans.source(node)
+    if where is None or not (known := body.unit.parsed.recovered.declared):
+        return None
+    found = _MACRO.search(where[0].data, max(0, where[1] - _LONGEST_MACRO), where[1])
+    name = None if found is None else found[1].decode()
+    return name if name in {one.name for one in known} else None
+
+
+def _any_times(body: Body, inner: Block, macro: str) -> ir.Loop:
+    """What a macro that nobody knows may run any number of times."""
+    span = inner.span
+    asked = ir.Call(macro, macro, (), ir.INT32, span)
+    regions = body.region(), body.region(), body.region()
+    return ir.Loop(ir.LoopKind.WHILE, (), asked, None, inner, None, *regions, span)
 
 
 @statement(C.NULL_STMT)

@@ -1,0 +1,1 @@
+#include "gflags/gflags.h"

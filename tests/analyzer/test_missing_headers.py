@@ -1,0 +1,55 @@
+"""What a header that is not there may say: loops of its macros, its types, launches that it makes."""
+
+from __future__ import annotations
+
+import pytest
+
+from .geometry import launches
+
+HEAD = '#include "absent.h"\n__global__ void k(float *a, int n) {}\n'
+
+
+@pytest.mark.parametrize(
+    ("body", "times", "why"),
+    [
+        ("FOR_RANGE(i, 10) { k<<<8, 32>>>(0, 7); }", None, "the result of FOR_RANGE()"),
+        ('TIMED("x")\n{ k<<<8, 32>>>(0, 7); }', None, "the result of TIMED()"),
+        ("REPEAT(4, k<<<8, 32>>>(0, 7));", None, "the result of REPEAT()"),
+        ("f(1); { k<<<8, 32>>>(0, 7); }", 1, ""),
+        ("if (f(1)) g(2); { k<<<8, 32>>>(0, 7); }", 1, ""),
+        ("for (int i = 0; i < 3; i++) { k<<<8, 32>>>(0, 7); }", 3, ""),
+    ],
+)
+def test_how_often_a_macro_of_a_missing_header_runs_is_unknown(tmp_path, body, times, why):
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
+    assert (launch.grid[0], launch.block[0], launch.times) == (8, 32, times)
+    assert launch.times_unknown.endswith(why)
+
+
+def test_a_kernel_that_a_macro_of_a_missing_header_is_given_is_told_so(tmp_path):
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{\n  KERNEL_LAUNCH(k, 8, 32, 0, 7);\n}}")
+    assert "no launch is read: line 4 gives it to KERNEL_LAUNCH()" in launch.assumptions[0].message
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("idx_t n = (idx_t)70000; k<<<8, 32>>>(0, n);", ["idx_t assumed int"]),
+        ("small_t n = 250; k<<<8, 32>>>(0, n);", ["small_t assumed int"]),
+        (
+            "k<<<8, 32, sizeof(real_t) * 32>>>(0, 7);",
+            ["dynamic shared memory of k unknown: the size of a type"],
+        ),
+        (
+            "struct P { real_t x, y; }; k<<<8, 32, sizeof(P)>>>(0, 7);",
+            ["dynamic shared memory of k unknown: the size of a type"],
+        ),
+        ("handle_t h; init(&h); k<<<8, 32, sizeof(int)>>>(0, 7);", []),
+    ],
+)
+def test_types_of_a_missing_header_are_told(tmp_path, body, told):
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
+    messages = [one.message for one in launch.assumptions if one.rule == "PW011"]
+    assert len(messages) == len(told)
+    assert all(message.startswith(begin) for message, begin in zip(messages, told, strict=True))
+    assert not told or "dynamic" in told[0] or "absent.h, which may declare it, was not found" in messages[0]
