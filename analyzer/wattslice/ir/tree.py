@@ -527,6 +527,7 @@ class Call(Struct, frozen=True, eq=False):
     `is_virtual`: the class of the object, its first argument, decides which function runs. `looked_at`: the
     arguments that a function which is only declared takes as pointers to what is const. `is_of_program`: it
     is declared there, as a function of C++: it may have the name of one of a library, but is none.
+    `is_elsewhere`: the file has no body of it, nor is it of a library that is known.
     """
 
     callee: str
@@ -538,6 +539,7 @@ class Call(Struct, frozen=True, eq=False):
     is_virtual: bool = False
     looked_at: frozenset[int] = frozenset()
     is_of_program: bool = False
+    is_elsewhere: bool = False
 
 
 class Text(Struct, frozen=True, eq=False):
