@@ -447,7 +447,8 @@ def test_callers_in_other_files_are_asked_for_only_when_needed(tmp_path):
 
 
 def test_file_scope_variables_keep_what_main_left_there():
-    before = "int n = 0; void display(void); void glutDisplayFunc(void (*)(void)); void glutMainLoop(void);\n"
+    before = "int n = 0; void display(void);\n"
+    before += 'extern "C" { void glutDisplayFunc(void (*)(void)); void glutMainLoop(void); }\n'
     text = main("n = 96; glutDisplayFunc(display); glutMainLoop();", before)
     text += "void display(void) { LAUNCH(n, 32, n); }"
     assert geometry(text) == [((96, 1, 1), (32, 1, 1), 96)]

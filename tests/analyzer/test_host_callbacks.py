@@ -14,7 +14,7 @@ HEAD = """
 #include <string>
 #include <vector>
 __global__ void k(int n) {}
-int g = 0;
+static int g = 0;
 int *where = &g;
 void each(int) { g += 10; }
 void behind(int) { *where = 7; }

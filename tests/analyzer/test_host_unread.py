@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from wattslice.analysis import LaunchSource
+from wattslice.frontend.cuda.read import read_cuda
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches.launch import NO_OVERRIDES
 from wattslice.launches.resolver import Neighbours, resolve_launches
@@ -230,9 +232,10 @@ OUT_OF_SIGHT = """
 #include <tuple>
 #include <utility>
 __global__ void k(int n) {}
+#define GRID_OF(w) dim3 g((w) / 2)
 struct S { int n = 5, m = 6; static int of_all; };
-int S::of_all = 5, shared = 5, behind = 5, *held = &behind;
-static int own = 5;
+static int own = 5, behind = 5;
+int S::of_all = 5, shared = 5, *held = &behind;
 struct App : lib::Base { App() { width = 5; } };
 struct Other { static int blocks(int n) { return 5; } };
 namespace detail { int blocks_of(int n) { return 5; } }
@@ -262,12 +265,21 @@ DROPPED = [
     "auto [w, h] = size(5); const dim3 g = {w, 1, 1}; int n = g.x;",
     "auto [w, h] = size(5); S s(w); int n = s.n;",
     "auto [w, h] = size(5); static int m = (w + 1) / 2; int n = m + 5;",
-    "auto [w, h] = size(5); int n = 5; dim3 g(set(&n), w);",
+    "auto [w, h] = size(5); int n = 5; dim3 g(w, n++);",
+    "auto [w, h] = size(5); GRID_OF(w); int n = g.x;",
+]
+OF_OTHER_FILES = [
+    "declared(); int n = shared;",
+    "undeclared(); int n = shared;",
+    "declared(); int n = S::of_all;",
+    "held = &behind; declared(); int n = behind;",
+    "declared(); int n = *held;",
+    "for (int i = 0; i < 9; i++) declared(); int n = shared;",
 ]
 NAMESAKES = ["int n = blocks(64);", "int n = blocks_of(64);"]
 
 
-@pytest.mark.parametrize("body", [*GETS_BY_REFERENCE, *ITS_OBJECT, *DROPPED, *NAMESAKES])
+@pytest.mark.parametrize("body", [*GETS_BY_REFERENCE, *ITS_OBJECT, *DROPPED, *OF_OTHER_FILES, *NAMESAKES])
 def test_what_is_not_read_may_have_written_what_it_reaches(tmp_path, body) -> None:
     (launch,) = launches(tmp_path, OUT_OF_SIGHT.replace("BODY", body))
     assert launch.source is LaunchSource.ASSUMED
@@ -289,3 +301,19 @@ def test_what_is_not_read_may_have_written_what_it_reaches(tmp_path, body) -> No
 def test_what_it_does_not_reach_is_kept(tmp_path, body) -> None:
     (launch,) = launches(tmp_path, OUT_OF_SIGHT.replace("BODY", body))
     assert (launch.source, launch.grid) == (LaunchSource.HOST_CODE, (5, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("folder", "source"), [("one", LaunchSource.ASSUMED), ("one/two/three", LaunchSource.HOST_CODE)]
+)
+def test_a_library_in_a_folder_far_away_does_not_write_what_the_program_shares(
+    tmp_path, folder, source
+) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "lib.h").write_text("void declared();\n")
+    text = '#include "lib.h"\n__global__ void k(int n) {}\nint shared = 5;\n'
+    text += "int main() { declared(); k<<<shared, 32>>>(7); }\n"
+    options = ParseOptions(include_dirs=(tmp_path / "lib",))
+    read = read_cuda(tmp_path / folder / "a.cu", options, text.encode())
+    (launch,) = resolve_launches(read, NO_OVERRIDES, GPU)
+    assert launch.source is source

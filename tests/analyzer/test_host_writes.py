@@ -217,7 +217,7 @@ TWO = """__global__ void k(int n) { if (threadIdx.x < n) __syncthreads(); }
 __global__ void k2(int n) { if (threadIdx.x < n) __syncthreads(); }
 __global__ void k3(int n) { if (threadIdx.x < n) __syncthreads(); }
 int asked();
-void (*every[2])(int) = {k, k2};
+static void (*every[2])(int) = {k, k2};
 """
 
 

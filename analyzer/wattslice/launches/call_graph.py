@@ -106,6 +106,17 @@ class CallGraph:
             known = self._written_by_kernels[kernel] = self.managed if known is None else known
         return known
 
+    def written_elsewhere(self, node: ir.Call) -> tuple[ir.Variable, ...]:
+        """Variables at file scope that the function may write which a call runs, where nobody has read it."""
+        is_read = not node.is_elsewhere or host_api.is_known(node) or self.callee(node) is not None
+        return () if is_read else self._shared
+
+    @cached_property
+    def _shared(self) -> tuple[ir.Variable, ...]:
+        """Variables of the host that other files may name."""
+        of_the_host = (v for v in self._globals if v.space is ir.MemorySpace.HOST and not v.is_constant)
+        return tuple(v for v in of_the_host if v.linked_as is not None and v.name not in _OF_GETOPT)
+
     def globals_named(self, name: str) -> Iterator[ir.Variable]:
         """Variables at file scope by this name, as `optind` of the library."""
         return (variable for variable in self._globals if variable.name == name)
@@ -602,6 +613,9 @@ def _plain_name(function: ir.Function) -> str:
     is_alone = "@" in function.mangled_name and PurePath(file).suffix not in HEADERS
     return f"{function.name}@{file}" if is_alone else function.name
 
+
+_OF_GETOPT = ("optind", "optarg")
+"""Variables of the library: functions of a program only read them."""
 
 _MOST_ENDING = 4
 """Calls between a function and the exit() that it always comes to."""

@@ -468,6 +468,11 @@ class Interpreter(HostLoops):
                 where = self._named_place(argument)
                 for perhaps in places_of(where):
                     self.memory.forget_behind(perhaps, Unknown(f"set by {node.name}()"))
+        if shared := self._graph.written_elsewhere(node):
+            why = Unknown(f"perhaps set by {node.name}(), whose text was not read")
+            places = tuple(Pointer(self.memory.storage(variable), 0) for variable in shared)
+            for pointer in host_api.reached(places, everything=True):
+                self.memory.forget_behind(pointer, why)
         calls = False
         for argument, value in zip(node.arguments, arguments, strict=False):
             calls |= node.name != "operator=" and self._is_called_by_library(argument, value, node)

@@ -213,6 +213,8 @@ class DefUseReader:
         if any(is_file(argument.type) for argument in node.arguments):
             found.uses.add(_FILES)
             found.defines.add(_FILES)
+        for variable in self.graph.written_elsewhere(node):
+            found.defines |= {variable, *_behind(variable.type)}
         keeps = host_api.keeps_its_arguments(node)
         if is_of_texts(node.name):
             found.uses.add(_CHARACTER)
@@ -268,14 +270,16 @@ def _pointed_at(argument: ir.Expr) -> frozenset[Location]:
     argument = base_of(argument)
     if isinstance(argument, ir.AddressOf):
         return frozenset[Location]((argument.variable,)) | _behind_members(argument.variable.type)
-    if argument.type.kind is ir.TypeKind.RECORD:
-        return frozenset[Location](_behind_members(argument.type))
-    if argument.type.kind is not ir.TypeKind.POINTER or isinstance(argument, (ir.Text, ir.Constant)):
-        return frozenset()
-    element = argument.type.element
-    if element is None:
+    return frozenset() if isinstance(argument, (ir.Text, ir.Constant)) else _behind(argument.type)
+
+
+def _behind(type_: ir.Type) -> frozenset[Location]:
+    """What may be written through a value of this type."""
+    if type_.kind is not ir.TypeKind.POINTER:
+        return frozenset[Location](_behind_members(type_))
+    if type_.element is None:
         return frozenset[Location]((ANYTHING,))
-    return frozenset[Location](scalar_types(element) | _behind_members(element))
+    return frozenset[Location](scalar_types(type_.element) | _behind_members(type_.element))
 
 
 def _behind_members(type_: ir.Type, depth: int = 0) -> frozenset[ScalarType]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -556,7 +558,22 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         overriders=tuple(_overriders(body, callee)) if _is_virtual(node, callee) else (),
         looked_at=_looked_at(body, callee, len(values) - len(arguments)),
         is_of_program=callee.mangled_name.startswith("_Z") and not info.is_builtin and not info.is_made_up,
+        is_elsewhere=info.body is None and not callee.is_defaulted and _may_be_of_program(body, info),
     )
+
+
+def _may_be_of_program(body: Body, info: FunctionInfo) -> bool:
+    """Whether the program may define a function: nothing declares it, or what lies beside the file does."""
+    file = info.declaration.file
+    if file is None or info.is_builtin or info.is_made_up:
+        return info.is_made_up
+    return _is_beside(file, body.unit.parsed.path)
+
+
+@lru_cache(maxsize=1024)
+def _is_beside(header: Path, file: Path) -> bool:
+    """Whether a header is in the folder of a file, in one beside it, or below these."""
+    return header.resolve().is_relative_to(file.resolve().parent.parent)
 
 
 def _is_named(node: Node, callee: Node) -> bool:
