@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from wattslice.frontend.neighbours import sharing_files
+from wattslice.launches.launch import LaunchSource
 
 from .test_programs_of_files import found_by
 
@@ -209,7 +210,7 @@ def test_a_static_member_may_be_set_by_another_file(tmp_path, header, before):
     text = f'#include "c.h"\nvoid configure(); {before}\n__global__ void k() {{}}\n'
     files = {"c.h": header, "a.cu": f"{text}int main() {{ configure(); k<<<C::n, 32>>>(); }}"}
     (found,) = found_by(tmp_path, "a.cu", files)
-    assert "'n' may be set in configure()" in str(found.assumptions)
+    assert "'n' is perhaps set by configure()" in str(found.assumptions)
     files["b.cpp"] = '#include "c.h"\nvoid configure() { C::n = 8; }'
     assert told(tmp_path, "a.cu", files) == [(8, 1, "a.cu")]
 
@@ -225,8 +226,8 @@ def test_what_main_sets_before_it_calls_is_read_there(tmp_path):
 @pytest.mark.parametrize(
     ("before", "source"),
     [
-        ("extern int n;", "'n' may be set in configure()"),
-        ("", ""),
+        ("extern int n;", "'n' is perhaps set by configure()"),
+        ("", "'n' is perhaps set by configure()"),
         ("static", ""),
         ("extern const int n; const", ""),
     ],
@@ -236,3 +237,27 @@ def test_a_function_that_is_not_read_may_set_what_it_can_name(tmp_path, before, 
     messages = " ".join(one.message for one in found.assumptions)
     assert source in messages
     assert bool(messages) == bool(source)
+
+
+OF_A_FILE = [
+    ("static int n = 64, b = 32;\nvoid set_up(int v) { n = v; b = 256; }", "n / b, b"),
+    ("namespace { int n = 64, b = 32; }\nvoid set_up(int v) { n = v; b = 256; }", "n / b, b"),
+    ("static int n = 64, b = 32;\nint &size() { return n; }\nvoid set_up(int v) { size() = v; b = 256; }", "n / b, b"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("own", "geometry"), OF_A_FILE)
+@pytest.mark.parametrize("is_called", [True, False])
+def test_variables_of_a_file_are_set_by_whoever_calls_its_functions(tmp_path, own, geometry, is_called):
+    kernel = f"__global__ void k(float *x, int n) {BODY}"
+    main = "void set_up(int); void step();\nint main() { set_up(8192); step(); }"
+    files = {"a.cu": f"{kernel}\n{own}\nvoid step() {{ k<<<{geometry}>>>(0, n); }}"}
+    if is_called:
+        files["main.cpp"] = main
+    (launch,) = found_by(tmp_path, "a.cu", files)
+    if is_called:
+        assert (launch.grid, launch.block, launch.times) == ((32, 1, 1), (256, 1, 1), 1)
+        assert launch.source is LaunchSource.HOST_CODE
+    else:
+        assert launch.source is LaunchSource.ASSUMED
+        assert any("perhaps set in set_up()" in one.message for one in launch.assumptions)

@@ -303,6 +303,9 @@ class _OneProgram:
             interpreter = self._interpreter(memory, max(MIN_STEPS, left), files, given, doubted)
             interpreter.is_main_cut = is_main_cut
             interpreter.mark_seen(set() if is_alone else seen)
+            for other in self._program.functions if is_alone else ():
+                if other in entries and other is not function:
+                    interpreter.may_have_run(other)
             try:
                 interpreter.run(function)
             except (BudgetExceededError, RecursionError):
@@ -337,7 +340,7 @@ class _OneProgram:
             told = {
                 node: _TOO_LONG if main is None or node in self.of_run else _UNUSED for node in self.sites
             }
-            instances += (_unreached(node, told[node]) for node in self.sites - reached)
+            instances += (_unreached(node, told[node]) for node in sorted(self.sites - reached, key=_place))
         found = without_dead([instance for instance in instances if instance.node in self.sites])
         self.asks_for_gpus |= bool(memory.global_named(host_api.GPUS).cells)
         never_known = memory.lacking - memory.known
@@ -359,6 +362,10 @@ _NOT_EVERY_PROGRAM = Unknown(f"of the programs that launch it no more than {MAX_
 _TOO_LONG = Unknown("the host code takes more steps than are followed")
 _UNUSED = Unknown("nothing that was read calls the function that launches it")
 _NOT_EVERY_CALL = Unknown("not every call of the function around it is followed")
+
+
+def _place(node: ir.LaunchCall) -> tuple[str, int, int]:
+    return node.span.file, node.span.line, node.span.column
 
 
 def _begin_with_zeros(memory: Memory, storage: Storage, type_: ir.Type) -> None:

@@ -168,6 +168,10 @@ class Interpreter(HostLoops):
         """What `main` may write is lost, as it is not followed to its end: other functions meet that."""
         self._forget_named(main, Unknown(f"set in {main.name}(), which takes more steps than are followed"))
 
+    def may_have_run(self, other: ir.Function) -> None:
+        """What `other` writes is lost: whoever uses this library may have called it before."""
+        self._forget_named(other, Unknown(f"perhaps set in {other.name}(), which nothing that was read calls"))
+
     # ------------------------------------------------------------------------- launches and calls
 
     def launch(self, node: ir.LaunchCall) -> None:
@@ -427,9 +431,6 @@ class Interpreter(HostLoops):
             return self._run(function, node, node.arguments, arguments)
         if function is not None:
             self._not_followed((function,))
-        for variable in self._graph.exported if self._graph.leaves(node) else ():
-            why = f"'{variable.name}' may be set in {node.name}(), whose text is not read"
-            self.memory.forget_behind(self.memory.address(variable), Unknown(why, variable.name))
         value = without_argc(self._of_a_library(node, arguments, is_read=function is not None))
         if isinstance(value, Unknown) and (doubt := self._graph.in_doubt.get(node.callee)) is not None:
             value = replace(value, reason=f"the result of {node.name}(), {doubt}")

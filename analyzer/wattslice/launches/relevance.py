@@ -187,7 +187,6 @@ class DefUseReader:
             found.callees.add(function)
             self._bind(function, node.arguments, found)
             return
-        found.defines.update(self.graph.exported if self.graph.leaves(node) else ())
         if node.name.startswith("cudaMemcpyToSymbol") and node.arguments:
             symbol = symbol_of(node.arguments[0])
             if symbol is not None:
