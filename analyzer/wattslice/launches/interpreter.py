@@ -170,7 +170,8 @@ class Interpreter(HostLoops):
 
     def may_have_run(self, other: ir.Function) -> None:
         """What `other` writes is lost: whoever uses this library may have called it before."""
-        self._forget_named(other, Unknown(f"perhaps set in {other.name}(), which nothing that was read calls"))
+        why = Unknown(f"perhaps set in {other.name}(), which nothing that was read calls")
+        self._forget_named(other, why)
 
     # ------------------------------------------------------------------------- launches and calls
 
