@@ -239,6 +239,7 @@ def test_a_function_that_is_not_read_may_set_what_it_can_name(tmp_path, before, 
     assert bool(messages) == bool(source)
 
 
+KERNEL = f"__global__ void k(float *x, int n) {BODY}"
 OF_A_FILE = [
     ("static int n = 64, b = 32;\nvoid set_up(int v) { n = v; b = 256; }", "n / b, b"),
     ("namespace { int n = 64, b = 32; }\nvoid set_up(int v) { n = v; b = 256; }", "n / b, b"),
@@ -247,17 +248,19 @@ OF_A_FILE = [
 
 
 @pytest.mark.parametrize(("own", "geometry"), OF_A_FILE)
-@pytest.mark.parametrize("is_called", [True, False])
-def test_variables_of_a_file_are_set_by_whoever_calls_its_functions(tmp_path, own, geometry, is_called):
-    kernel = f"__global__ void k(float *x, int n) {BODY}"
-    main = "void set_up(int); void step();\nint main() { set_up(8192); step(); }"
-    files = {"a.cu": f"{kernel}\n{own}\nvoid step() {{ k<<<{geometry}>>>(0, n); }}"}
-    if is_called:
-        files["main.cpp"] = main
+def test_variables_of_a_file_are_set_by_whoever_calls_its_functions(tmp_path, own, geometry):
+    files = {
+        "a.cu": f"{KERNEL}\n{own}\nvoid step() {{ k<<<{geometry}>>>(0, n); }}",
+        "main.cpp": "void set_up(int); void step();\nint main() { set_up(8192); step(); }",
+    }
     (launch,) = found_by(tmp_path, "a.cu", files)
-    if is_called:
-        assert (launch.grid, launch.block, launch.times) == ((32, 1, 1), (256, 1, 1), 1)
-        assert launch.source is LaunchSource.HOST_CODE
-    else:
-        assert launch.source is LaunchSource.ASSUMED
-        assert any("perhaps set in set_up()" in one.message for one in launch.assumptions)
+    assert (launch.grid, launch.block, launch.times) == ((32, 1, 1), (256, 1, 1), 1)
+    assert launch.source is LaunchSource.HOST_CODE
+
+
+@pytest.mark.parametrize(("own", "geometry"), OF_A_FILE[:2])
+def test_variables_of_a_library_may_have_been_set_before(tmp_path, own, geometry):
+    files = {"a.cu": f"{KERNEL}\n{own}\nvoid step() {{ k<<<{geometry}>>>(0, n); }}"}
+    (launch,) = found_by(tmp_path, "a.cu", files)
+    assert launch.source is LaunchSource.ASSUMED
+    assert any("perhaps set in set_up()" in one.message for one in launch.assumptions)
