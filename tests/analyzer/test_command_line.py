@@ -501,7 +501,7 @@ def test_a_helper_that_asks_the_environment_and_returns_early_does_return(tmp_pa
 
 
 def test_what_another_function_launches_rests_on_a_return_that_did_not_happen(tmp_path):
-    helper = "int n; __global__ void k(float *x, int a, int b); void draw() { k<<<n, 64>>>(0, 4, 5); }"
+    helper = "static int n; __global__ void k(float *x, int a, int b); void draw() { k<<<n, 64>>>(0, 4, 5); }"
     body = 'if (!getenv("DISPLAY")) exit(1); n = 7; register_callback(draw);'
     (found,) = launches_of(tmp_path, body, helper=f"{helper} void register_callback(void (*)());")
     assert found.grid[0] == 7

@@ -248,7 +248,7 @@ def test_callbacks_are_entry_points_though_calls_of_them_are_dead(tmp_path):
     text = """
     __global__ void k(int n) { }
     void glutDisplayFunc(void (*callback)());
-    int n = 0;
+    static int n = 0;
     void display() { k<<<n, 32>>>(n); }
     int main() { n = 96; if (n < 0) display(); glutDisplayFunc(display); return 0; }
     """
