@@ -235,6 +235,7 @@ __global__ void k(int n) {}
 #define GRID_OF(w) dim3 g((w) / 2)
 struct S { int n = 5, m = 6; static int of_all; };
 static int own = 5, behind = 5;
+extern int shared, *held;
 int S::of_all = 5, shared = 5, *held = &behind;
 struct App : lib::Base { App() { width = 5; } };
 struct Other { static int blocks(int n) { return 5; } };
@@ -311,7 +312,7 @@ def test_a_library_in_a_folder_far_away_does_not_write_what_the_program_shares(
 ) -> None:
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "lib.h").write_text("void declared();\n")
-    text = '#include "lib.h"\n__global__ void k(int n) {}\nint shared = 5;\n'
+    text = '#include "lib.h"\n__global__ void k(int n) {}\nextern int shared;\nint shared = 5;\n'
     text += "int main() { declared(); k<<<shared, 32>>>(7); }\n"
     options = ParseOptions(include_dirs=(tmp_path / "lib",))
     read = read_cuda(tmp_path / folder / "a.cu", options, text.encode())

@@ -107,9 +107,15 @@ class CallGraph:
         return known
 
     def written_elsewhere(self, node: ir.Call) -> tuple[ir.Variable, ...]:
-        """Variables at file scope that the function may write which a call runs, where nobody has read it."""
-        is_read = not node.is_elsewhere or host_api.is_known(node) or self.callee(node) is not None
-        return () if is_read else self._shared
+        """Variables at file scope that the function may write which a call runs, where nobody has read it.
+
+        Of one that the program declares those that are declared for other files: where another file has its
+        own declaration of one, that file is looked for.
+        """
+        if not node.is_elsewhere or host_api.is_known(node) or self.callee(node) is not None:
+            return ()
+        is_declared = node.looked_at is not None
+        return tuple(v for v in self._shared if v.is_exported) if is_declared else self._shared
 
     @cached_property
     def _shared(self) -> tuple[ir.Variable, ...]:
