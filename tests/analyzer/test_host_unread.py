@@ -226,7 +226,7 @@ def test_a_launch_is_told_its_own_reason_not_that_of_a_namesake(tmp_path) -> Non
 
 
 OUT_OF_SIGHT = """
-#include <missing.h>
+#include "missing.h"
 #include <array>
 #include <cstdio>
 #include <tuple>
@@ -284,6 +284,12 @@ NAMESAKES = ["int n = blocks(64);", "int n = blocks_of(64);"]
 def test_what_is_not_read_may_have_written_what_it_reaches(tmp_path, body) -> None:
     (launch,) = launches(tmp_path, OUT_OF_SIGHT.replace("BODY", body))
     assert launch.source is LaunchSource.ASSUMED
+
+
+def test_a_library_that_is_missing_sets_no_variable_of_the_program(tmp_path) -> None:
+    text = OUT_OF_SIGHT.replace('"missing.h"', "<missing.h>")
+    (launch,) = launches(tmp_path, text.replace("BODY", 'set_locale(0, ""); int n = shared;'))
+    assert (launch.grid[0], launch.source) == (5, LaunchSource.HOST_CODE)
 
 
 @pytest.mark.parametrize(

@@ -563,11 +563,14 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
 
 
 def _may_be_of_program(body: Body, info: FunctionInfo) -> bool:
-    """Whether the program may define a function: nothing declares it, or what lies beside the file does."""
+    """Whether the program may define a function: what lies beside the file declares it, or a header may that
+    lies nowhere and is included as the program's own are, by `"..."`.
+    """
+    parsed = body.unit.parsed
+    if info.is_made_up:
+        return any(f'"{name}"'.encode() in parsed.source for name in parsed.recovered.missing_includes)
     file = info.declaration.file
-    if file is None or info.is_builtin or info.is_made_up:
-        return info.is_made_up
-    return _is_beside(file, body.unit.parsed.path)
+    return file is not None and not info.is_builtin and _is_beside(file, parsed.path)
 
 
 @lru_cache(maxsize=1024)
