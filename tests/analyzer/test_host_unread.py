@@ -235,6 +235,7 @@ __global__ void k(int n) {}
 #define GRID_OF(w) dim3 g((w) / 2)
 struct S { int n = 5, m = 6; static int of_all; };
 static int own = 5, behind = 5;
+int plain = 5;
 extern int shared, *held;
 int S::of_all = 5, shared = 5, *held = &behind;
 struct App : lib::Base { App() { width = 5; } };
@@ -272,6 +273,7 @@ DROPPED = [
 OF_OTHER_FILES = [
     "declared(); int n = shared;",
     "undeclared(); int n = shared;",
+    "undeclared(); int n = plain;",
     "declared(); int n = S::of_all;",
     "held = &behind; declared(); int n = behind;",
     "declared(); int n = *held;",
@@ -296,6 +298,8 @@ def test_a_library_that_is_missing_sets_no_variable_of_the_program(tmp_path) -> 
     "body",
     [
         "declared(); undeclared(); int n = own;",
+        "declared(); int n = plain;",
+        "cuCtxSynchronize(); eglSwapBuffers(0, 1); int n = shared;",
         "const dim3 g(5, 6); show(g); int n = g.x;",
         "S s; read(s.m + 1); int n = s.n;",
         'printf("%d", shared); int n = shared;',

@@ -79,9 +79,9 @@ class CallGraph:
 
     @cached_property
     def shared(self) -> tuple[ir.Variable, ...]:
-        """Numbers at file scope that other files may name and set."""
-        host = (v for v in self._globals if v.linked_as is not None and v.space is ir.MemorySpace.HOST)
-        return tuple(v for v in host if v.type.is_of_numbers and not v.is_constant)
+        """Variables of the host at file scope that other files may name and set."""
+        of_the_host = (v for v in self._globals if v.space is ir.MemorySpace.HOST and not v.is_constant)
+        return tuple(v for v in of_the_host if v.linked_as is not None and v.name not in _OF_GETOPT)
 
     @cached_property
     def exported(self) -> tuple[ir.Variable, ...]:
@@ -114,14 +114,7 @@ class CallGraph:
         """
         if not node.is_elsewhere or host_api.is_known(node) or self.callee(node) is not None:
             return ()
-        is_declared = node.looked_at is not None
-        return tuple(v for v in self._shared if v.is_exported) if is_declared else self._shared
-
-    @cached_property
-    def _shared(self) -> tuple[ir.Variable, ...]:
-        """Variables of the host that other files may name."""
-        of_the_host = (v for v in self._globals if v.space is ir.MemorySpace.HOST and not v.is_constant)
-        return tuple(v for v in of_the_host if v.linked_as is not None and v.name not in _OF_GETOPT)
+        return self.shared if node.looked_at is None else self.exported
 
     def globals_named(self, name: str) -> Iterator[ir.Variable]:
         """Variables at file scope by this name, as `optind` of the library."""

@@ -330,7 +330,7 @@ def _has_main(program: ir.Program) -> bool:
 def _may_be_set(program: ir.Program) -> bool:
     """Whether functions of other files, which it calls, may set what they declare too."""
     graph = call_graph(program)
-    return bool(graph.exported and graph.leaving)
+    return any(variable.type.is_of_numbers for variable in graph.exported) and graph.leaving
 
 
 def _lacks_number(instance: LaunchInstance) -> bool:
@@ -517,7 +517,7 @@ def _open_to_others(program: ir.Program) -> set[str]:
     launching = [f for f in program.functions if graph.launches_from(f)]
     sites = frozenset[ir.LaunchCall]().union(*map(graph.launches_from, launching))
     found = {k.name for k in program.kernels if any(launches_kernel(site, k) for site in sites)}
-    found.update(f"{EXTERN}{variable.name}" for variable in graph.shared)
+    found.update(f"{EXTERN}{variable.name}" for variable in graph.shared if variable.type.is_of_numbers)
     if not _has_main(program):
         return found
     if not graph.leaving:
