@@ -65,6 +65,22 @@ def test_a_kernel_of_that_name_in_another_file_is_another_one(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "of", ["template <class T> __global__ void k(T *x, int n)", "__global__ void k(float *x, int n)"]
+)
+def test_a_launch_that_is_not_understood_is_of_the_kernel_beside_it(tmp_path, of):
+    launch = "{ k<<<9, 64, 0, way.stream()>>>(x, 1); }"
+    files = {
+        "a.cu": f"__global__ void k(float *x, int n) {BODY}",
+        "b.cuh": f"{of} {BODY}\ntemplate <class T> void run(T *x, missing::way &way) {launch}",
+        "b.cu": '#include "b.cuh"\nint main() { float *x; missing::way way; run<float>(x, way); }',
+    }
+    ((launch, *none),) = [found_by(tmp_path, "a.cu", files)]
+    assert not none
+    assert launch.source is LaunchSource.ASSUMED
+    assert "no launch in this file" in " ".join(a.message for a in launch.assumptions)
+
+
+@pytest.mark.parametrize(
     ("own", "other"), [("k<<<3, 32>>>(1)", "go(5); go(6)"), ("go(3)", "k<<<5, 32>>>(1); k<<<6, 32>>>(1)")]
 )
 def test_what_only_one_of_the_files_that_have_it_calls_is_told_once(tmp_path, own, other):

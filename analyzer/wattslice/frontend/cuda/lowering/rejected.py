@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from wattslice import ir
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Body, Cell, file_scope_variable
+from wattslice.frontend.cuda.lowering.lost_kernels import is_kernel
 from wattslice.frontend.cuda.lowering.macros import tokens_of
 from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.ir import Call, Expr, ExprStmt, Span, Stmt, Variable
@@ -38,7 +39,7 @@ def rejected(
     tokens = body.unit.macros.expanded(tokens_of(text))
     result = list(read)
     if not any(isinstance(e, ir.LaunchCall) for stmt in read for e in ir.expressions_below(stmt)):
-        launches = [ExprStmt(launch, body.region(), span) for launch in _launches(tokens, span, why)]
+        launches = [ExprStmt(launch, body.region(), span) for launch in _launches(body, tokens, span, why)]
         if launches and not _REPEATS.isdisjoint(tokens):  # any number of times
             inner = ir.Block(tuple(launches), body.region(), span)
             launches = [ir.If(unread(span, why=why), inner, None, body.region(), span)]
@@ -165,14 +166,22 @@ def _file_scope(body: Body, name: str) -> list[Variable]:
     return []
 
 
-def _launches(tokens: Sequence[str], span: Span, why: str) -> Iterator[ir.LaunchCall]:
-    """Launches of which only the kernel's name is known."""
+def _launches(body: Body, tokens: Sequence[str], span: Span, why: str) -> Iterator[ir.LaunchCall]:
+    """Launches of which only the kernel's name is known, and where this unit defines a kernel of that name."""
     for at, token in enumerate(tokens):
         if token == "<<<":
             name = _name_before(tokens, at - 1)
             if name:
                 lost = unread(span, why=why)
-                yield ir.LaunchCall("", name, lost, lost, None, (), ir.UNKNOWN_TYPE, span)
+                unit = body.unit
+                own = (
+                    unit.spans.file(node)
+                    for node in unit.declared
+                    if node.spelling == name and is_kernel(node)
+                )
+                yield ir.LaunchCall(
+                    "", name, lost, lost, None, (), ir.UNKNOWN_TYPE, span, defined_in=next(own, "")
+                )
 
 
 def _name_before(tokens: Sequence[str], at: int) -> str:
