@@ -1,0 +1,2 @@
+#pragma once
+#include "wattslice_libraries.h"
