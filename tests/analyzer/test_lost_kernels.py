@@ -69,6 +69,12 @@ def test_the_place_that_clang_complains_about_is_told_too(tmp_path: Path) -> Non
     ]
 
 
+def test_the_type_of_a_name_that_is_declared_nowhere_is_int(tmp_path: Path) -> None:
+    program = lower(tmp_path, "__global__ void k(float *a) { a[0] = MISSING; MISSING.x = 3; }")
+    told = " ".join(d.message for d in program.diagnostics)
+    assert "member reference base type 'int' is not a structure" in told
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .geometry import launches
+from .geometry import launches, program
 
 HEAD = '#include "absent.h"\n__global__ void k(float *a, int n) {}\n'
 
@@ -53,3 +53,13 @@ def test_types_of_a_missing_header_are_told(tmp_path, body, told):
     assert len(messages) == len(told)
     assert all(message.startswith(begin) for message, begin in zip(messages, told, strict=True))
     assert not told or "dynamic" in told[0] or "absent.h, which may declare it, was not found" in messages[0]
+
+
+@pytest.mark.parametrize(
+    "header", ["sm_61_intrinsics.h", "device_types.h", "library_types.h", "nvToolsExtCuda.h"]
+)
+def test_headers_of_the_toolkit_are_known(tmp_path, header):
+    read = program(
+        tmp_path, f"#include <{header}>\n__global__ void k(int *a) {{ a[0] = __dp4a(a[1], a[2], 0); }}"
+    )
+    assert read.diagnostics == ()

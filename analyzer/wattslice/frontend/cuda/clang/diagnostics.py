@@ -40,6 +40,9 @@ class ParseDiagnostic(Struct, frozen=True):
         return self.severity >= Severity.ERROR
 
 
+_MADE_UP = regex(r"\(unnamed enum at [^()]*auto_declared\.cuh[^()]*\)")
+"""How clang calls the type of an undeclared name: it stands for an `int`."""
+
 _MISSING_FILE = regex(r"^'(?P<name>[^']+)' file not found")
 
 
@@ -53,7 +56,7 @@ def diagnostics_of(handle: UnitHandle) -> tuple[ParseDiagnostic, ...]:
         found.append(
             ParseDiagnostic(
                 Severity(lib.clang_getDiagnosticSeverity(raw)),
-                text(lib.clang_getDiagnosticSpelling(raw)),
+                _MADE_UP.sub("int", text(lib.clang_getDiagnosticSpelling(raw))),
                 place.path,
                 place.line,
                 place.column,
