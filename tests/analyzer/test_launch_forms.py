@@ -139,6 +139,27 @@ def test_a_pointer_that_nobody_knows_may_hold_any_kernel_used_as_a_value(tmp_pat
     ]
 
 
+def test_what_a_pointer_holds_with_other_values_is_perhaps_launched(tmp_path):
+    text = f"""{TWO}__global__ void other(float x) {{}} __global__ void own(int n) {{}}
+    int main(int c, char **v) {{
+        void (*f)(int); void *kept = (void *)other; int which = 0;
+        if (c > 1) which = atoi(v[1]);
+        switch (which) {{ case 0: f = &a; break; case 1: f = &b; break; case 2: f = &own; break; }}
+        f<<<3, 64>>>(7);
+        if (c > 9) own<<<9, 32>>>(8);
+    }}"""
+    told = {one.kernel.name: one for one in launches(tmp_path, text)}
+    grids = {name: (one.grid[0], one.source, one.arguments) for name, one in told.items()}
+    assert grids["a"] == (3, LaunchSource.HOST_CODE, (7,))
+    assert grids["b"] == (3, LaunchSource.ASSUMED, (7,))
+    assert grids["own"][::2] == (9, (8,))
+    assert "no launch in this file" in told["other"].assumptions[0].message
+    assert (
+        "b is perhaps launched: through a pointer that holds another kernel"
+        in told["b"].assumptions[-1].message
+    )
+
+
 def test_handlers_launch_perhaps_and_what_follows_the_try_is_read(tmp_path):
     text = f"""#include <stdexcept>
     {TWO}__global__ void c(int n) {{}}

@@ -49,6 +49,7 @@ class LaunchInstance(Struct, frozen=True, eq=False):
     constants: tuple[ConstantValue, ...] = ()
     captured: tuple[tuple[ir.Variable, int | float], ...] = ()  # known values that lambdas among them keep
     is_guess: bool = False  # the pointer that it was launched through is not known
+    is_other: bool = False  # the pointer that it was launched through holds another kernel
     kernel: str = ""  # the kernel that the pointer held through which it was launched
     assumed: tuple[AssumedVariable, ...] = ()  # what it was computed from and the source does not give
     assumed_sizes: tuple[AssumedVariable, ...] = ()  # of tensors, that only its arguments were computed from
@@ -174,9 +175,12 @@ def kernel_key(instance: LaunchInstance) -> str:
 
 
 def without_dead(instances: Sequence[LaunchInstance]) -> tuple[LaunchInstance, ...]:
-    """`instances`, without those in code that is not run, where what is run launches the same kernel, and
-    without those that are replaced.
+    """`instances`, without those in code that is not run, where what is run launches the same kernel, those
+    through a pointer to another kernel, where its own launch is written, and those that are replaced.
     """
     instances = [instance for instance in instances if not instance.is_replaced]
     running = {kernel_key(instance) for instance in instances if instance.is_certain and is_read(instance)}
-    return tuple(i for i in instances if i.is_certain or kernel_key(i) not in running)
+    written = {kernel_key(instance) for instance in instances if not instance.is_other}
+    return tuple(
+        i for i in instances if i.is_certain or kernel_key(i) not in (written if i.is_other else running)
+    )

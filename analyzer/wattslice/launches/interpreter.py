@@ -179,6 +179,7 @@ class Interpreter(HostLoops):
         """Record the launch in the present state, of the kernel that its pointer holds if it has one.
 
         Of a pointer that is not known: of every kernel that is used as a value and takes so many arguments.
+        Of one that is: perhaps also of the others that it can hold.
         """
         self._seen.add(node)
         times = self._times
@@ -197,7 +198,8 @@ class Interpreter(HostLoops):
         held = "" if node.function is None else self.evaluate(node.function)
         is_guess = not isinstance(held, str)
         names = self._candidates(node, held) if is_guess else (held,)
-        for name in names:
+        others = () if is_guess or node.packed is not None else self._alike(held)
+        for name in (*names, *others):
             given = arguments
             if node.packed is not None:
                 given = self._unpacked(self.evaluate(node.packed), name or node.kernel or node.kernel_name)
@@ -209,15 +211,17 @@ class Interpreter(HostLoops):
                     block,
                     shared,
                     given,
-                    not self._speculating,
+                    not self._speculating and name not in others,
                     self._unknown_loops > 0,
                     self._constant_values(),
                     tuple(self._captured(given)),
                     is_guess,
+                    name in others,
                     name,
                     assumed=assumed,
                     files=tuple(self._files.names),
-                    is_as_written=not self._dependence.geometry_depends_on(node, self._hinges()),
+                    is_as_written=name not in others
+                    and not self._dependence.geometry_depends_on(node, self._hinges()),
                     times=_GUESS if is_guess else times,
                     argc=self._argc,
                     passed=tuple(self.memory.passed.items()),
@@ -312,6 +316,14 @@ class Interpreter(HostLoops):
         known = self._graph.kernels_as_values
         given = None if node.packed is not None else len(node.arguments)
         return tuple(name for name, number in known.items() if given is None or number == given)
+
+    def _alike(self, kernel: str) -> tuple[str, ...]:
+        """Other kernels that are used as values and have parameters of the same types."""
+        if kernel not in (known := self._graph.kernels_as_values):
+            return ()
+        types = [parameter.type for parameter in self._graph.kernels[kernel].parameters]
+        others = (name for name in known if name != kernel)
+        return tuple(n for n in others if [p.type for p in self._graph.kernels[n].parameters] == types)
 
     def _unpacked(self, array: Value, kernel: str) -> tuple[Value, ...]:
         """The arguments behind an array of pointers to them."""

@@ -248,10 +248,11 @@ def _launch(
     assumptions.extend(_loop_assumptions(kernel, every, chosen, grid, block))
     if not running and not any(one.is_supposed for one in chosen.assumed):
         how = "as written there" if chosen.is_as_written else "assumed"
+        where = f"launched{' only' * (other is None)} where the host code does not come"
+        if chosen.is_other:
+            where = "perhaps launched: through a pointer that holds another kernel"
         message = (
-            f"{kernel.name} is launched{' only' * (other is None)} where the host code does not come "
-            f"with the values read; "
-            f"{how}: {_configuration(kernel, grid, block)}"
+            f"{kernel.name} is {where} with the values read; {how}: {_configuration(kernel, grid, block)}"
         )
         assumptions.append(Assumption("PW011", line, message, _by_launch(kernel)))
     if all(instance.is_guess for instance in running or group):
