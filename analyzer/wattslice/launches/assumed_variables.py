@@ -1,8 +1,9 @@
 """Sizes that the host code takes from outside (`atoi(argv[1])`, a file): assumed, so that the rest follows.
 
 The host code is read again with a value for that variable, exactly as `--set NAME=VALUE` would do, so that
-grid, block and arguments agree. The value is 1024; where the variable alone decides launches that would all
-leave the GPU partly empty, the smallest 1024 * 4^k at which one gives every SM `BLOCKS_PER_SM` blocks; where
+grid, block and arguments agree. The value is 1024, of an extent of blocks `BLOCK_SIZES`; where the variable,
+besides those, alone decides launches that would all leave the GPU partly empty, the smallest 1024 * 4^k at
+which one gives every SM `BLOCKS_PER_SM` blocks; where
 1024 cannot be launched (a block of 1024 x 1024, a grid of 0), 16, or 65536 where that helps; where it makes a
 launch of more than `MOST_THREADS` threads (all four sizes of a tensor), or a number that is too large for its
 type, the largest 1024 / 4^k that does not.
@@ -33,6 +34,8 @@ from wattslice.launches.memory import Record, Unknown, Value
 from wattslice.launches.tensors import is_channels, is_given_size, may_be_less
 from wattslice_models.gpu import Gpu
 
+BLOCK_SIZES = (256, 16, 8)
+"""Of a variable that the block depends on, where it is one of one, two or more."""
 SMALL_SIZE = 16
 LARGE_SIZE = 1 << 16
 LARGEST_SIZE = 1 << 22
@@ -75,6 +78,18 @@ class _Site(Struct):
 
     causes: dict[str, Unknown]  # variables its geometry needs, with the reason why each is unknown
     others: dict[str, Unknown]  # variables its arguments need
+    of_block: set[str]  # the causes that its block needs
+
+    def size(self, name: str) -> int | float:
+        """What is assumed at first for one of its causes."""
+        if (likely := self.causes[name].likely) is not None:
+            return likely
+        return BLOCK_SIZES[min(len(self.of_block), 3) - 1] if name in self.of_block else ASSUMED_SIZE
+
+    @property
+    def sizes(self) -> set[str]:
+        """Its causes that only its grid needs."""
+        return self.causes.keys() - self.of_block
 
 
 def with_assumed_variables(
@@ -244,7 +259,7 @@ def _with_geometry(
     }
     nodes = {node for node, _ in known}
     sites = {
-        _place(instance): _Site({}, {})
+        _place(instance): _Site({}, {}, set())
         for instance in instances
         if _place(instance) not in known and (instance.is_certain or instance.node not in nodes)
     }
@@ -254,9 +269,8 @@ def _with_geometry(
         if not _note_causes(sites, latest):
             break
         for site in sites.values():
-            for name, why in site.causes.items():
-                assumed = ASSUMED_SIZE if why.likely is None else why.likely
-                values.setdefault(name, smaller.get(name, assumed))
+            for name in site.causes:
+                values.setdefault(name, smaller.get(name, site.size(name)))
         latest = read(values)
     if not values:
         return instances, instances, values
@@ -333,6 +347,7 @@ def _note_causes(sites: Mapping[_Place, _Site], latest: Sequence[LaunchInstance]
             if unknown.variable is not None and unknown.variable not in site.causes:
                 site.causes[unknown.variable] = unknown
                 found = True
+        site.of_block.update(one.variable for one in _unknowns(instance.block) if one.variable is not None)
         numbers = (
             value
             for argument, value in zip(instance.node.arguments, instance.arguments, strict=False)
@@ -364,7 +379,8 @@ def _launchable(
 ) -> _State:
     """Other values for variables whose launches are all impossible with the assumed ones.
 
-    Smaller ones, for blocks that are too large; else one of them larger, for grids of no block.
+    Smaller ones, for blocks that are too large, of what these need if that will do; else one of them larger,
+    for grids of no block.
     """
     done = _places_read(latest)
     wanted = {name for place in done if place in sites for name in sites[place].causes}
@@ -372,7 +388,9 @@ def _launchable(
     shrunk = failing - wanted - fixed
     if not shrunk:
         return values, latest
-    changes = [dict.fromkeys(shrunk, SMALL_SIZE), *({name: LARGE_SIZE} for name in sorted(shrunk))]
+    blocks = shrunk & {name for site in sites.values() for name in site.of_block}
+    changes = [dict.fromkeys(names, SMALL_SIZE) for names in (blocks, shrunk) if names]
+    changes += ({name: LARGE_SIZE} for name in sorted(shrunk))
     for change in changes[:_MAX_CHANGES]:
         changed = {**values, **change}
         again = read(changed)
@@ -395,7 +413,8 @@ def _filling(
     passed over. At first they are taken to grow as the values do.
     """
     done = _places_read(latest)
-    shared = {name for site in sites.values() if len(site.causes) > 1 for name in site.causes}
+    shared = {name for site in sites.values() for name in site.of_block}
+    shared.update(name for site in sites.values() if len(site.sizes) > 1 for name in site.sizes)
     alone = {name for place in done if place in sites for name in sites[place].causes} - shared - fixed
     blocks = _most_blocks(sites, latest)
     rates = dict.fromkeys(alone, 4.0)  # how many times as many blocks the last factor of 4 has made
