@@ -461,7 +461,8 @@ def made_of_braces(body: Body, type_: ClangType, node: Node) -> Expr | None:
         return made_empty(body, type_, body.unit.types.translate(type_.raw), span)
     arguments = arguments if is_list else [node]
     able = [maker for maker in makers if _takes(maker, len(arguments))]
-    info = body.unit.function(able[0]) if len(able) == 1 else None
+    is_clear = len({_of_values(body, maker) for maker in able}) == 1
+    info = body.unit.function(able[0]) if is_clear else None
     own = body.unit.types.translate(type_.raw)
     if info is None or able[0].kind != C.CONSTRUCTOR:
         lost = unread(span, tuple(body.expr(argument) for argument in arguments))
@@ -485,6 +486,14 @@ def _copied_part(body: Body, type_: ClangType, node: Node) -> Expr | None:
     made = copied(body, place, where, type_, special, span)
     body.before += [ir.Declare(place.variable, None, body.region(), span), *made]
     return Read(place, own, span)
+
+
+def _of_values(body: Body, maker: Node) -> tuple[Node, tuple[ir.Type, ...]]:
+    """A template that a constructor is an instance of, and for which values, named or not; else itself."""
+    if maker.template is None:
+        return maker, ()
+    parameters = [child for child in maker.children if child.kind == C.PARM_DECL]
+    return maker.template, tuple(body.type(parameter) for parameter in parameters)
 
 
 def _takes(function: Node, number: int) -> bool:

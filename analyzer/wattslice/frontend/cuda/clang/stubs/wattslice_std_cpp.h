@@ -95,6 +95,10 @@ template <class T> struct tuple_size;
 template <class... T> struct tuple_size<tuple<T...>> : integral_constant<unsigned long, sizeof...(T)> {};
 template <unsigned long I, class T> struct tuple_element;
 template <unsigned long I, class... T> struct tuple_element<I, tuple<T...>> : ws_nth<I, T...> {};
+template <class T> struct tuple_size<const T> : tuple_size<T> {};
+template <unsigned long I, class T> struct tuple_element<I, const T> {
+  using type = const typename tuple_element<I, T>::type;
+};
 template <unsigned long I, class T> using tuple_element_t = typename tuple_element<I, T>::type;
 template <class T, T... I> struct integer_sequence {};
 template <unsigned long... I> using index_sequence = integer_sequence<unsigned long, I...>;
