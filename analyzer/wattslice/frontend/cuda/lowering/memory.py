@@ -769,7 +769,7 @@ def is_plain(type_: Type) -> bool:
     """A number, a pointer, or a record of such."""
     if type_.kind is TypeKind.RECORD:
         is_end = type_.name == "std::tuple<>"  # of every tuple
-        return is_end or bool(type_.fields) and all(is_plain(field.type) for field in type_.fields)
+        return is_end or (bool(type_.fields) and all(is_plain(field.type) for field in type_.fields))
     return type_.kind in (TypeKind.INT, TypeKind.FLOAT, TypeKind.BOOL, TypeKind.POINTER)
 
 
