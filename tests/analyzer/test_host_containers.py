@@ -76,8 +76,8 @@ READ = [
     ("parts of a tuple of one", "std::tuple<int> t(7); auto [a] = t; k<<<4, 64>>>(a);", (4, 64, 7)),
     ("a tuple made", "auto t = std::make_tuple(4, 64, 7.5); auto u = t; int n = (int)std::get<2>(u);"
      "k<<<std::get<0>(u), std::get<1>(t)>>>(n);", (4, 64, 7)),
-    ("parts of a constant tuple", "const std::tuple<int, int> t(4, 64); const auto &[a, b] = t; k<<<a, b>>>(7);",
-     (4, 64, 7)),
+    ("parts of a constant tuple", "const std::tuple<int, int> t(4, 64); const auto &[a, b] = t;"
+     "k<<<a, b>>>(7);", (4, 64, 7)),
     ("tuples of a list by parts", "std::vector<std::tuple<int, int>> v = {{1, 64}, {4, 3}}; int n = 0;"
      "for (auto &[a, b] : v) { b += 1; n += a; } n += std::get<0>(std::make_tuple(2, 1));"
      "k<<<std::get<0>(v[1]), std::get<1>(v[0]) - 1>>>(n);", (4, 64, 7)),

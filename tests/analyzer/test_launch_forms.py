@@ -530,3 +530,17 @@ int main(int argc, char **argv) {
     around = Neighbours(arguments=lambda _: given)
     (launch,) = resolve_launches(program(tmp_path, f"{K}{text}"), NO_OVERRIDES, GPU, around)
     assert (launch.grid, launch.block) == expected
+
+
+def test_of_a_template_with_many_instances_the_largest_launches_are_shown(tmp_path):
+    """The one whose grid is known goes first, however small."""
+    ladder = " ".join(f"case {n}: many<{n}><<<m, {n}>>>(1); break;" for n in range(1, 41))
+    text = f"""template <int N> __global__ void many(int n) {{}}
+    void run(int n, int m) {{ switch (n) {{ {ladder} }} }}
+    int main(int argc, char **argv) {{ many<1><<<1, 1>>>(2); run(atoi(argv[1]), atoi(argv[2])); }}"""
+    found = launches(tmp_path, text)
+    assert [one.block[0] for one in found] == [1, *range(10, 41)]
+    told = [a.message for one in found for a in one.assumptions if "not shown" in a.message]
+    assert told == [
+        "9 further launches of many not shown; shown are the 32 with the most threads, known ones first"
+    ]

@@ -58,6 +58,7 @@ from wattslice.launches.zeros import ZeroArrays
 from wattslice_models.gpu import Gpu
 
 MAX_LAUNCHES_PER_KERNEL = 8
+MAX_LAUNCHES_PER_TEMPLATE = 32
 
 
 def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
@@ -117,7 +118,17 @@ def launches_of(
         )
         equal.setdefault(key, []).append(launch)
     distinct = [_together(same) for same in equal.values()]
-    return _largest(kernel, sorted(distinct, key=lambda launch: (launch.line or 0, launch.blocks)))
+    in_order = sorted(distinct, key=lambda launch: (launch.line or 0, launch.blocks))
+    return _largest(in_order, MAX_LAUNCHES_PER_KERNEL)
+
+
+def of_few_instances(launches: Sequence[KernelLaunch]) -> Iterator[KernelLaunch]:
+    """`launches`, of every template `MAX_LAUNCHES_PER_TEMPLATE` at most, as `_largest` has them."""
+    groups: dict[tuple[str, ir.Span], list[KernelLaunch]] = {}
+    for launch in launches:
+        groups.setdefault((launch.kernel.name, launch.kernel.span), []).append(launch)
+    for same in groups.values():
+        yield from _largest(same, MAX_LAUNCHES_PER_TEMPLATE)
 
 
 _OTHER_WAYS = Unknown("it is launched on other ways, too, with a grid or block that is not known")
@@ -143,16 +154,16 @@ def _together(same: Sequence[KernelLaunch]) -> KernelLaunch:
     return replace(one, times=sum(launch.times or 0 for launch in same))
 
 
-def _largest(kernel: ir.Kernel, launches: Sequence[KernelLaunch]) -> tuple[KernelLaunch, ...]:
+def _largest(launches: Sequence[KernelLaunch], most: int) -> tuple[KernelLaunch, ...]:
     """The launches with the most threads, in the order given; the first says how many were left out.
 
     What is known goes before what is assumed, whose number of threads is no one's.
     """
     sizes = [(one.source is LaunchSource.ASSUMED, -one.blocks * one.threads_per_block) for one in launches]
     ranks = sorted(range(len(launches)), key=sizes.__getitem__)
-    kept = [launches[i] for i in sorted(ranks[:MAX_LAUNCHES_PER_KERNEL])]
-    if left_out := [launches[i] for i in sorted(ranks[MAX_LAUNCHES_PER_KERNEL:])]:
-        number = len(left_out)
+    kept = [launches[i] for i in sorted(ranks[:most])]
+    if left_out := [launches[i] for i in sorted(ranks[most:])]:
+        number, kernel = len(left_out), left_out[0].kernel
         what = "further launch" if number == 1 else "further launches"
         assumption = Assumption(
             "PW011",

@@ -37,7 +37,13 @@ from wattslice.launches.launch import (
     Overrides,
     Setting,
 )
-from wattslice.launches.launches import assumed_launch, is_of_kernel, launches_kernel, launches_of
+from wattslice.launches.launches import (
+    assumed_launch,
+    is_of_kernel,
+    launches_kernel,
+    launches_of,
+    of_few_instances,
+)
 from wattslice.launches.linking import defines, file_of, in_doubt, linkable, together, uses
 from wattslice.launches.memory import Unknown, convert
 from wattslice.launches.overrides import OverrideError, names_kernel
@@ -295,7 +301,7 @@ def resolve_launches(
             found = tuple(_overridden(override, found[0]) for override in chosen)
         launches.extend(with_accessor_sizes(_with_settings(launch, overrides), pins) for launch in found)
     told = tuple(Assumption("PW011", one.line, one.message, one.fix) for one in program.assumed)
-    return tuple(replace(one, assumptions=(*one.assumptions, *told)) for one in launches)
+    return tuple(replace(one, assumptions=(*one.assumptions, *told)) for one in of_few_instances(launches))
 
 
 def _given_to(program: ir.Program, kernel: ir.Kernel) -> tuple[int, str] | None:

@@ -167,7 +167,7 @@ def _file_scope(body: Body, name: str) -> list[Variable]:
 
 
 def _launches(body: Body, tokens: Sequence[str], span: Span, why: str) -> Iterator[ir.LaunchCall]:
-    """Launches of which only the kernel's name is known, and where this unit defines a kernel of that name."""
+    """Launches of which only the kernel's name is known, and where this unit defines a kernel of it."""
     for at, token in enumerate(tokens):
         if token == "<<<":
             name = _name_before(tokens, at - 1)
