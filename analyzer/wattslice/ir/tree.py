@@ -532,7 +532,8 @@ class Call(Struct, frozen=True, eq=False):
     function that another file defines, the arguments that it takes as pointers to what is const; None of
     any other one. `is_of_program`: it
     is declared there, as a function of C++: it may have the name of one of a library, but is none.
-    `is_elsewhere`: the file has no body of it, nor is it of a library that is known.
+    `is_elsewhere`: the file has no body of it, nor is it of a library that is known; it `has_header` that
+    declares it.
     """
 
     callee: str
@@ -546,6 +547,7 @@ class Call(Struct, frozen=True, eq=False):
     looked_at: frozenset[int] | None = None
     is_of_program: bool = False
     is_elsewhere: bool = False
+    has_header: bool = False
 
 
 class Text(Struct, frozen=True, eq=False):

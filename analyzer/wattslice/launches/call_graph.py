@@ -88,14 +88,11 @@ class CallGraph:
         """Those of them that are declared for other files."""
         return tuple(variable for variable in self.shared if variable.is_exported)
 
-    def leaves(self, node: ir.Expr) -> bool:
-        """Whether a call runs a function that another file of the program defines, which nobody read."""
-        return isinstance(node, ir.Call) and node.looked_at is not None and self.callee(node) is None
-
     @cached_property
-    def leaving(self) -> bool:
-        """Whether there is such a call."""
-        return any(self.leaves(expr) for told in self._tell.values() for expr in told)
+    def leaving(self) -> tuple[ir.Call, ...]:
+        """Calls that run a function which another file of the program defines, which nobody read."""
+        every = (expr for told in self._tell.values() for expr in told if isinstance(expr, ir.Call))
+        return tuple(call for call in every if call.looked_at is not None and self.callee(call) is None)
 
     def written_on_the_device(self, kernel: str) -> Collection[ir.Variable]:
         """Variables of the device that a kernel may write by name: all where its text does not tell."""
@@ -109,12 +106,12 @@ class CallGraph:
     def written_elsewhere(self, node: ir.Call) -> tuple[ir.Variable, ...]:
         """Variables at file scope that the function may write which a call runs, where nobody has read it.
 
-        Of one that the program declares those that are declared for other files: where another file has its
-        own declaration of one, that file is looked for.
+        Of one that a header declares those that are declared for other files: where another file has its own
+        declaration of one, that file is looked for.
         """
         if not node.is_elsewhere or host_api.is_known(node) or self.callee(node) is not None:
             return ()
-        return self.shared if node.looked_at is None else self.exported
+        return self.exported if node.has_header else self.shared
 
     def globals_named(self, name: str) -> Iterator[ir.Variable]:
         """Variables at file scope by this name, as `optind` of the library."""

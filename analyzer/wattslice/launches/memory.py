@@ -26,6 +26,7 @@ class Unknown(Struct, frozen=True, eq=False):
     in one of these objects, which a write through it may change; or, `is_anywhere`, in others. `is_derived`:
     other values that it is computed from settle it, not the variable that holds it. `by_argc`: what it is
     where argc is 1, 2, ... up to `MOST_ARGC`, None where not even that tells it; empty: it tells nothing.
+    `may_stay`: where it is lost to this, what was there before is likely.
     """
 
     reason: str
@@ -38,6 +39,7 @@ class Unknown(Struct, frozen=True, eq=False):
     is_anywhere: bool = False
     names: tuple[str, ...] = ()  # of functions, one of which it is
     by_argc: tuple[int | float | None, ...] = ()
+    may_stay: bool = False
 
     def __eq__(self, other: object) -> bool:
         """Whether both are unknown for the same reason and in the same way, in whatever object."""
@@ -806,7 +808,7 @@ class Memory:
         if not storage.is_given:
             for key in dict.fromkeys((begin, *storage.cells, *storage.members)):
                 if _inside(key, begin, end) is not None:
-                    self._set(storage, key, _named(why, storage, key))
+                    self._set(storage, key, _lost(why, storage, key))
 
     def forget(self, storage: Storage, why: Unknown) -> None:
         """Everything in `storage` becomes unknown."""
@@ -814,7 +816,7 @@ class Memory:
         if storage.is_given:
             return
         for key in dict.fromkeys((*storage.cells, *storage.members)) or (0,):
-            self._set(storage, key, _named(why, storage, key))
+            self._set(storage, key, _lost(why, storage, key))
 
     def forget_behind(self, pointer: Pointer, why: Unknown) -> None:
         """What a function that gets a pointer may write becomes unknown: the length of a vector stays."""
@@ -957,6 +959,15 @@ def _named(value: Value, storage: Storage, offset: int) -> Value:
         name = storage.name_at(offset)
         return value if name is None else replace(value, variable=name)
     return value
+
+
+def _lost(why: Unknown, storage: Storage, offset: int) -> Value:
+    """What is unknown from now on; a size that `may_stay` is likely what it was."""
+    before = storage.cells.get(offset) if why.may_stay else None
+    before = before.likely if isinstance(before, Unknown) else before
+    if isinstance(before, (int, float)) and before > 0:
+        why = replace(why, reason=f"{why.reason}, and {before} before", likely=before)
+    return _named(why, storage, offset)
 
 
 def _is_lost(value: Value, other: Value) -> bool:

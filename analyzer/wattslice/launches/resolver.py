@@ -330,7 +330,7 @@ def _has_main(program: ir.Program) -> bool:
 def _may_be_set(program: ir.Program) -> bool:
     """Whether functions of other files, which it calls, may set what they declare too."""
     graph = call_graph(program)
-    return any(variable.type.is_of_numbers for variable in graph.exported) and graph.leaving
+    return any(v.type.is_of_numbers for call in graph.leaving for v in graph.written_elsewhere(call))
 
 
 def _lacks_number(instance: LaunchInstance) -> bool:
@@ -590,7 +590,8 @@ _OF_C = frozenset(
 
 
 def _undefined(program: ir.Program, *, is_whole: bool = False) -> frozenset[str]:
-    """What launching code calls and reads, and others define: functions and variables.
+    """What launching code calls and reads, and others define: functions, also those that may set what it reads,
+    and variables.
 
     `is_whole`: also of what `main` calls and does not launch.
     """
@@ -600,9 +601,9 @@ def _undefined(program: ir.Program, *, is_whole: bool = False) -> frozenset[str]
     calls = (
         expr
         for function in program.functions
-        if graph.launches_from(function) or function in run
         for expr in ir.expressions_below(function.body)
         if isinstance(expr, ir.Call) and expr.function is None and graph.callee(expr) is None
+        if function in run or graph.launches_from(function) or graph.written_elsewhere(expr)
     )
     functions = {
         call.name

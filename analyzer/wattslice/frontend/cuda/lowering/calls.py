@@ -559,6 +559,7 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         looked_at=_looked_at(body, callee, len(values) - len(arguments)),
         is_of_program=callee.mangled_name.startswith("_Z") and not info.is_builtin and not info.is_made_up,
         is_elsewhere=info.body is None and not callee.is_defaulted and _may_be_of_program(body, info),
+        has_header=not info.is_made_up and info.declaration.file != body.unit.parsed.path,
     )
 
 

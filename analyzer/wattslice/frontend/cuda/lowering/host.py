@@ -98,7 +98,7 @@ def host_functions(
         frontier = [key for key in hosts if key not in wanted and called[key] & names]
         wanted.update(dict.fromkeys(frontier))
     used = {name for key in wanted for name in called[key]}
-    own = {node.spelling for node in _file_scope(unit) if node.spelling in used and _is_private(node)}
+    own = {node.spelling for node in _file_scope(unit) if node.spelling in used}  # which others may set
     setting = [key for key in hosts if key not in wanted and not called[key].isdisjoint(own)]
     wanted.update(dict.fromkeys(setting[: max(0, _MOST_FUNCTIONS - len(wanted))]))
     result: dict[int, Function] = {}
@@ -258,12 +258,6 @@ def _file_scope(unit: Unit) -> Iterator[Node]:
             waiting.extend(reversed(node.children))
         elif node.kind == C.VAR_DECL and not node.is_extern and not unit.parsed.is_builtin(node):
             yield node
-
-
-def _is_private(variable: Node) -> bool:
-    """Whether the functions of its file alone can name a variable, of which others may call some."""
-    around = variable.semantic_parent
-    return variable.is_static or (around is not None and around.kind == C.NAMESPACE and not around.spelling)
 
 
 _HOLDING = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL, C.CLASS_DECL, C.STRUCT_DECL)
