@@ -227,7 +227,7 @@ def test_what_main_sets_before_it_calls_is_read_there(tmp_path):
     ("before", "source"),
     [
         ("extern int n;", "'n' is perhaps set by configure()"),
-        ("", ""),
+        ("", "'n' is perhaps set by configure(), whose text was not read, and 1 before; n assumed 1"),
         ("static", ""),
         ("extern const int n; const", ""),
     ],
@@ -237,6 +237,33 @@ def test_a_function_that_is_not_read_may_set_what_it_can_name(tmp_path, before, 
     messages = " ".join(one.message for one in found.assumptions)
     assert source in messages
     assert bool(messages) == bool(source)
+
+
+def test_what_a_function_that_a_header_declares_may_set_is_looked_for(tmp_path):
+    text = CONFIGURED.replace("BEFORE", "")
+    files = {"a.cu": text.replace("void configure();", '#include "c.h"\n', 1), "c.h": "void configure();"}
+    (found,) = found_by(tmp_path, "a.cu", files)
+    assert (found.grid[0], found.assumptions) == (1, ())
+
+
+def test_what_may_set_a_variable_is_looked_for_wherever_it_is_called(tmp_path):
+    files = {
+        "a.cu": "void log_line();\nint n = 1; __global__ void k() {}\nstatic void report() { log_line(); }\n"
+        "int main() { report(); k<<<n, 32>>>(); }",
+        "b.cpp": "void set_n(int); void log_line() {} void other() { set_n(3); }",
+    }
+    assert told(tmp_path, "a.cu", files) == [(1, 1, "a.cu")]
+    files["b.cpp"] = "extern int n; void log_line() { n = 8; }"
+    assert told(tmp_path, "a.cu", files) == [(8, 1, "a.cu")]
+
+
+def test_a_function_of_the_file_that_another_calls_sets_its_variable(tmp_path):
+    files = {
+        "a.cu": "void init(int); int n = 1; void set_n(int v) { n = v; }\n__global__ void k() {}\n"
+        "int main() { init(8); k<<<n, 32>>>(); }",
+        "b.cpp": "extern int n; void set_n(int); void init(int v) { n = v; set_n(n / 2); }",
+    }
+    assert told(tmp_path, "a.cu", files) == [(4, 1, "a.cu")]
 
 
 KERNEL = f"__global__ void k(float *x, int n) {BODY}"

@@ -962,8 +962,8 @@ def _named(value: Value, storage: Storage, offset: int) -> Value:
 
 
 def _lost(why: Unknown, storage: Storage, offset: int) -> Value:
-    """What is unknown from now on; a size that `may_stay` is likely what it was."""
-    before = storage.cells.get(offset) if why.may_stay else None
+    """What is unknown from now on; a size with a name that `may_stay` is likely what it was."""
+    before = storage.cells.get(offset) if why.may_stay and storage.name_at(offset) is not None else None
     before = before.likely if isinstance(before, Unknown) else before
     if isinstance(before, (int, float)) and before > 0:
         why = replace(why, reason=f"{why.reason}, and {before} before", likely=before)

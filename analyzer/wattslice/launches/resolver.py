@@ -590,8 +590,8 @@ _OF_C = frozenset(
 
 
 def _undefined(program: ir.Program, *, is_whole: bool = False) -> frozenset[str]:
-    """What launching code calls and reads, and others define: functions, also those that may set what it reads,
-    and variables.
+    """What launching code calls and reads, and others define: functions, those that may set what it reads
+    among them, and variables.
 
     `is_whole`: also of what `main` calls and does not launch.
     """

@@ -98,8 +98,10 @@ def host_functions(
         frontier = [key for key in hosts if key not in wanted and called[key] & names]
         wanted.update(dict.fromkeys(frontier))
     used = {name for key in wanted for name in called[key]}
-    own = {node.spelling for node in _file_scope(unit) if node.spelling in used}  # which others may set
-    setting = [key for key in hosts if key not in wanted and not called[key].isdisjoint(own)]
+    read = [node for node in _file_scope(unit) if node.spelling in used]
+    every, own = {node.spelling for node in read}, {node.spelling for node in read if _is_private(node)}
+    others = [key for key in hosts if key not in wanted]  # which other files may call
+    setting = [k for k in others if called[k] & (own if hosts[k].spelling in used else every)]
     wanted.update(dict.fromkeys(setting[: max(0, _MOST_FUNCTIONS - len(wanted))]))
     result: dict[int, Function] = {}
     for key in launching:
@@ -258,6 +260,12 @@ def _file_scope(unit: Unit) -> Iterator[Node]:
             waiting.extend(reversed(node.children))
         elif node.kind == C.VAR_DECL and not node.is_extern and not unit.parsed.is_builtin(node):
             yield node
+
+
+def _is_private(variable: Node) -> bool:
+    """Whether the functions of its file alone can name a variable, of which others may call some."""
+    around = variable.semantic_parent
+    return variable.is_static or (around is not None and around.kind == C.NAMESPACE and not around.spelling)
 
 
 _HOLDING = (C.NAMESPACE, C.LINKAGE_SPEC, C.UNEXPOSED_DECL, C.CLASS_DECL, C.STRUCT_DECL)
