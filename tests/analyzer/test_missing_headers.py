@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from wattslice.launches.launch import LaunchSource
+
 from .geometry import launches
 
 HEAD = '#include "absent.h"\n__global__ void k(float *a, int n) {}\n'
@@ -58,3 +60,19 @@ def test_types_of_a_missing_header_are_told(tmp_path, body, told):
     assert len(messages) == len(told)
     assert all(message.startswith(begin) for message, begin in zip(messages, told, strict=True))
     assert not told or "dynamic" in told[0] or "absent.h, which may declare it, was not found" in messages[0]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Config o = {64}; k<<<o.n, 32>>>(0, 7);",
+        "Config o{64, 2}; k<<<o.n, 32>>>(0, 7);",
+        "auto o = Config{64}; k<<<o.n, 32>>>(0, 7);",
+        "lib::Config o = {64}; k<<<o.n, 32>>>(0, 7);",
+        "lib::Config c = {7}, o = {64}; k<<<o.n, 32>>>(0, 7);",
+    ],
+)
+def test_what_a_class_of_a_missing_header_makes_of_values_in_braces_is_unknown(tmp_path, body):
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
+    assert [one.name.partition(".")[0] for one in launch.assumed_variables] == ["o"]
+    assert launch.source is LaunchSource.ASSUMED

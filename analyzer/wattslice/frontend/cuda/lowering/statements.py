@@ -597,7 +597,7 @@ _LONGEST_MACRO = 400
 
 
 def _macro_in_front(body: Body, node: Node) -> str | None:
-    """A name that nothing declares in front of a statement, `REP(i, 10) f();`: a macro of a missing header."""
+    """A name that nothing declares in front of a statement, `REP(i, 10) f();`: a macro of a lost header."""
     unknown = body.unit.parsed.recovered.unknown
     if not unknown or (where := body.unit.spans.source(node)) is None:
         return None
