@@ -257,6 +257,18 @@ def test_what_may_set_a_variable_is_looked_for_wherever_it_is_called(tmp_path):
     assert told(tmp_path, "a.cu", files) == [(8, 1, "a.cu")]
 
 
+def test_more_files_than_one_answer_names_are_looked_for(tmp_path):
+    calls = "".join(f"f{number}(); " for number in range(5))
+    files = {
+        "a.h": "extern int n; " + "".join(f"void f{number}(); " for number in range(5)),
+        "a.cu": '#include "a.h"\nint n = 1; __global__ void k() {}\n'
+        f"int main() {{ {calls}k<<<n, 32>>>(); }}",
+    }
+    for number in range(5):
+        files[f"b{number}.cpp"] = f'#include "a.h"\nvoid f{number}() {{ n += {10**number}; }}'
+    assert told(tmp_path, "a.cu", files) == [(11112, 1, "a.cu")]
+
+
 def test_a_function_of_the_file_that_another_calls_sets_its_variable(tmp_path):
     files = {
         "a.cu": "void init(int); int n = 1; void set_n(int v) { n = v; }\n__global__ void k() {}\n"

@@ -533,15 +533,18 @@ def _linked(program: ir.Program, found: Sequence[ir.Program], names: Collection[
 
 def _with_what_they_use(program: ir.Program, around: Neighbours, *, is_whole: bool = False) -> ir.Program:
     """The program together with what defines the functions and variables that its host code uses."""
-    asked: set[str] = set()
-    wider = program
+    wider, asked, names = program, frozenset[str](), _undefined(program, is_whole=is_whole)
     for _ in range(MOST_CALLS_APART):
-        names = _undefined(wider, is_whole=is_whole) - asked
-        asked |= names
-        known, wider = wider, _with_definitions(wider, names, around)
-        if wider is known:
+        if names == asked:
             break
+        wider, asked = _with_definitions(wider, names, around), names
+        names = _undefined(wider, is_whole=is_whole) - _defined(wider)  # one answer is a few files
     return wider
+
+
+def _defined(program: ir.Program) -> set[str]:
+    variables = {variable.name for variable in program.globals if variable.initializer is not None}
+    return variables.union(function.name for function in program.functions)
 
 
 def _beside(program: ir.Program, others: Sequence[ir.Program]) -> Sequence[ir.Program]:
