@@ -73,6 +73,7 @@ class Storage(Struct, eq=False):
     argv or a literal, which a function that gets it reads and does not change. `part_of`: a name for a part
     of another object, which it is read from and written to. `class_name`: of an object of a class.
     `is_allocated`: no variable's, but memory that pointers alone reach. `is_static`: of all calls of one.
+    `absent`: of a file that is not there, how it is told.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Storage(Struct, eq=False):
     class_name: str = ""
     is_allocated: bool = False
     is_static: bool = False
+    absent: str = ""
     has_vectors: bool = False
     widths: dict[int, int] = field(default_factory=dict[int, int])  # most bytes written, by offset
     writes: int = 0  # of all ways, those that were undone as well
