@@ -257,6 +257,21 @@ def test_what_may_set_a_variable_is_looked_for_wherever_it_is_called(tmp_path):
     assert told(tmp_path, "a.cu", files) == [(8, 1, "a.cu")]
 
 
+@pytest.mark.parametrize(
+    ("body", "n"), [("Timer t;", 4), ("{ Timer t; }", 6), ("", 1), ("Timer *t = new Timer;", 4)]
+)
+def test_what_makes_and_destroys_an_object_in_another_file_sets_variables(tmp_path, body, n):
+    files = {
+        "t.h": "extern int n; struct Timer { Timer(); ~Timer(); };",
+        "a.cu": '#include "t.h"\nint n = 1; __global__ void k() {}\n'
+        + f"int main() {{ {body} k<<<n, 32>>>(); }}",
+    }
+    (found,) = found_by(tmp_path, "a.cu", files)
+    assert ("'n' is perhaps set by" in str(found.assumptions)) == (n != 1)
+    files["b.cpp"] = '#include "t.h"\nTimer::Timer() { n = 4; } Timer::~Timer() { n += 2; }'
+    assert told(tmp_path, "a.cu", files) == [(n, 1, "a.cu")]
+
+
 def test_more_files_than_one_answer_names_are_looked_for(tmp_path):
     calls = "".join(f"f{number}(); " for number in range(5))
     files = {
