@@ -272,6 +272,23 @@ def test_what_makes_and_destroys_an_object_in_another_file_sets_variables(tmp_pa
     assert told(tmp_path, "a.cu", files) == [(n, 1, "a.cu")]
 
 
+@pytest.mark.parametrize(
+    ("kept", "called"),
+    [("void (*f)(int) = go", "f(8)"), ("void (*f[2])(int) = {0, go}", "f[1](8)")],
+)
+def test_a_function_that_a_variable_holds_is_called_by_another_file(tmp_path, kept, called):
+    files = {
+        "a.cu": "__global__ void k() {}\nint n = 1; static void go(int v) { n = v; k<<<v / 2, 32>>>(); }\n"
+        f"{kept}; void run(); int main() {{ run(); k<<<n, 32>>>(); }}",
+    }
+    two, one = found_by(tmp_path, "a.cu", files)
+    assert (one.grid[0], one.source) == (1, LaunchSource.ASSUMED)
+    assert "'n' is set in go(), of which not every call is followed, and 1 before" in str(one.assumptions)
+    assert two.times is None
+    files["b.cpp"] = f"extern {kept.partition(' =')[0]}; void run() {{ {called}; }}"
+    assert told(tmp_path, "a.cu", files) == [(4, 1, "a.cu"), (8, 1, "a.cu")]
+
+
 def test_more_files_than_one_answer_names_are_looked_for(tmp_path):
     calls = "".join(f"f{number}(); " for number in range(5))
     files = {

@@ -138,6 +138,13 @@ class Type(Struct, frozen=True):
         kinds = {member.type.kind for member in self.fields} or {self.kind}
         return kinds <= {TypeKind.INT, TypeKind.BOOL, TypeKind.FLOAT}
 
+    @property
+    def tells_files(self) -> bool:
+        """True for what launches in other files may depend on: numbers, functions, and arrays of these."""
+        if self.kind is TypeKind.ARRAY and self.element is not None:
+            return self.element.tells_files
+        return self.is_of_numbers or (self.element is not None and self.element.name == "function")
+
 
 VOID = Type(TypeKind.VOID)
 BOOL = Type(TypeKind.BOOL, bits=8, signed=False)

@@ -475,6 +475,7 @@ class Interpreter(HostLoops):
             places = tuple(Pointer(self.memory.storage(variable), 0) for variable in shared)
             for pointer in host_api.reached(places, everything=True):
                 self.memory.forget_behind(pointer, why)
+            self._not_followed(self._graph.held_by(shared))
         calls = False
         for argument, value in zip(node.arguments, arguments, strict=False):
             calls |= node.name != "operator=" and self._is_called_by_library(argument, value, node)
@@ -584,7 +585,7 @@ class Interpreter(HostLoops):
         for function in sorted(functions, key=lambda function: function.mangled_name):
             if not self._speculating:
                 self.cut.update(self._graph.launches_from(function))
-            why = Unknown(f"set in {function.told}, of which not every call is followed")
+            why = Unknown(f"set in {function.told}, of which not every call is followed", may_stay=True)
             self._forget_named(function, why, around or {})
         return why
 

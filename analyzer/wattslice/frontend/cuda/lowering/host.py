@@ -191,7 +191,7 @@ _LARGEST_EXPORT = 1024
 
 def declare_exports(unit: Unit) -> None:
     """File-scope numbers that other files may use, also in namespaces: `extern const int n = 4`, `int n = 4`,
-    `S s = {1, 2}`, `int sizes[2] = {4, 8}` unless it is a large table.
+    `S s = {1, 2}`, `int sizes[2] = {4, 8}` unless it is a large table; and pointers to functions.
     """
     body = Body(unit, is_host=True)
     stack = list(unit.root.children)
@@ -203,7 +203,7 @@ def declare_exports(unit: Unit) -> None:
             node.kind == C.VAR_DECL
             and not node.is_static
             and node.initializer is not None
-            and (type_ := unit.types.of(node.raw)).is_of_numbers
+            and (type_ := unit.types.of(node.raw)).tells_files
             and type_.size_bytes <= _LARGEST_EXPORT
             and unit.spans.span(node).file == str(unit.parsed.path)
         ):
