@@ -273,13 +273,12 @@ def test_what_makes_and_destroys_an_object_in_another_file_sets_variables(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("kept", "called"),
-    [("void (*f)(int) = go", "f(8)"), ("void (*f[2])(int) = {0, go}", "f[1](8)")],
+    ("kept", "called"), [("void (*f)(int) = go", "f(8)"), ("void (*f[2])(int) = {0, go}", "f[1](8)")]
 )
 def test_a_function_that_a_variable_holds_is_called_by_another_file(tmp_path, kept, called):
     files = {
         "a.cu": "__global__ void k() {}\nint n = 1; static void go(int v) { n = v; k<<<v / 2, 32>>>(); }\n"
-        f"{kept}; void run(); int main() {{ run(); k<<<n, 32>>>(); }}",
+        f"{kept}; void run(); int main() {{ run(); k<<<n, 32>>>(); }}"
     }
     two, one = found_by(tmp_path, "a.cu", files)
     assert (one.grid[0], one.source) == (1, LaunchSource.ASSUMED)
