@@ -288,6 +288,32 @@ def test_a_function_that_a_variable_holds_is_called_by_another_file(tmp_path, ke
     assert told(tmp_path, "a.cu", files) == [(4, 1, "a.cu"), (8, 1, "a.cu")]
 
 
+@pytest.mark.parametrize(
+    ("header", "own", "call", "other"),
+    [
+        (
+            "struct B { virtual void go(int) = 0; }; void run(B *);",
+            "struct T : B { void go(int n) override { k<<<n, 32>>>(); } };",
+            "T t; t.go(1); run(&t);",
+            "void run(B *b) { b->go(7); }",
+        ),
+        (
+            "__global__ void k(); inline void go(int n) { k<<<n, 32>>>(); } void run();",
+            "",
+            "go(1); run();",
+            "void run() { go(7); }",
+        ),
+    ],
+)
+def test_a_function_of_no_file_alone_is_called_by_others(tmp_path, header, own, call, other):
+    files = {
+        "h.h": f"#pragma once\n{header}",
+        "a.cu": f'__global__ void k() {{}}\n#include "h.h"\n{own}\nint main() {{ {call} }}',
+        "b.cu": f'#include "h.h"\n{other}',
+    }
+    assert [one[:2] for one in told(tmp_path, "a.cu", files)] == [(1, 1), (7, 1)]
+
+
 def test_more_files_than_one_answer_names_are_looked_for(tmp_path):
     calls = "".join(f"f{number}(); " for number in range(5))
     files = {

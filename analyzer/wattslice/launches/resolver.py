@@ -522,7 +522,7 @@ def _open_to_others(program: ir.Program) -> set[str]:
         return found
     if not graph.leaving:
         return set()  # nothing of another file is run
-    return found | {_name_in_calls(f) for f in launching if f.linked_as is not None and f.name != "main"}
+    return found | {_name_in_calls(f) for f in launching if "@" not in f.mangled_name and f.name != "main"}
 
 
 def _linked(program: ir.Program, found: Sequence[ir.Program], names: Collection[str]) -> ir.Program:
