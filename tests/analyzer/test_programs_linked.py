@@ -252,7 +252,8 @@ def test_what_may_set_a_variable_is_looked_for_wherever_it_is_called(tmp_path):
         "int main() { report(); k<<<n, 32>>>(); }",
         "b.cpp": "void set_n(int); void log_line() {} void other() { set_n(3); }",
     }
-    assert told(tmp_path, "a.cu", files) == [(1, 1, "a.cu")]
+    (found,) = found_by(tmp_path, "a.cu", files)
+    assert (found.grid[0], found.assumptions) == (1, ())
     files["b.cpp"] = "extern int n; void log_line() { n = 8; }"
     assert told(tmp_path, "a.cu", files) == [(8, 1, "a.cu")]
 
@@ -315,15 +316,17 @@ def test_a_function_of_no_file_alone_is_called_by_others(tmp_path, header, own, 
 
 
 def test_more_files_than_one_answer_names_are_looked_for(tmp_path):
-    calls = "".join(f"f{number}(); " for number in range(5))
+    numbers = range(5)
+    declared = "extern int n; " + "".join(f"void f{i}(); extern int m{i}; " for i in numbers)
+    body = "".join(f"f{i}(); n += m{i}; " for i in numbers)
     files = {
-        "a.h": "extern int n; " + "".join(f"void f{number}(); " for number in range(5)),
+        "a.h": declared,
         "a.cu": '#include "a.h"\nint n = 1; __global__ void k() {}\n'
-        f"int main() {{ {calls}k<<<n, 32>>>(); }}",
+        f"int main() {{ {body}k<<<n, 32>>>(); }}",
     }
-    for number in range(5):
-        files[f"b{number}.cpp"] = f'#include "a.h"\nvoid f{number}() {{ n += {10**number}; }}'
-    assert told(tmp_path, "a.cu", files) == [(11112, 1, "a.cu")]
+    for i in numbers:
+        files[f"b{i}.cpp"] = f'#include "a.h"\nint m{i} = 1; void f{i}() {{ n += {10**i}; }}'
+    assert told(tmp_path, "a.cu", files) == [(11117, 1, "a.cu")]
 
 
 def test_a_function_of_the_file_that_another_calls_sets_its_variable(tmp_path):
