@@ -340,6 +340,7 @@ def test_a_function_of_the_file_that_another_calls_sets_its_variable(tmp_path):
 
 KERNEL = f"__global__ void k(float *x, int n) {BODY}"
 OF_A_FILE = [
+    ("int n = 64, b = 32;\nvoid set_up(int v) { n = v; b = 256; }", "n / b, b"),
     ("static int n = 64, b = 32;\nvoid set_up(int v) { n = v; b = 256; }", "n / b, b"),
     ("namespace { int n = 64, b = 32; }\nvoid set_up(int v) { n = v; b = 256; }", "n / b, b"),
     ("static int n = 64;\nint &size() { return n; }\nvoid set_up(int v) { size() = v; }", "n / 256, 256"),
@@ -357,7 +358,7 @@ def test_variables_of_a_file_are_set_by_whoever_calls_its_functions(tmp_path, ow
     assert launch.source is LaunchSource.HOST_CODE
 
 
-@pytest.mark.parametrize(("own", "geometry"), OF_A_FILE[:2])
+@pytest.mark.parametrize(("own", "geometry"), OF_A_FILE[:3])
 def test_variables_of_a_library_may_have_been_set_before(tmp_path, own, geometry):
     files = {"a.cu": f"{KERNEL}\n{own}\nvoid step() {{ k<<<{geometry}>>>(0, n); }}"}
     (launch,) = found_by(tmp_path, "a.cu", files)
