@@ -125,3 +125,23 @@ def test_a_file_that_is_not_there_keeps_its_name(tmp_path) -> None:
     (launch,) = launches(tmp_path, HEAD % ("lost.txt", code))
     assert launch.arguments == (None,)
     assert "lost.txt, which the repository does not have" in launch.unknown_arguments[0].reason
+
+
+@pytest.mark.parametrize(
+    ("test", "grids"),
+    [
+        ("if (!f) k<<<7, 32>>>(1); else k<<<8, 32>>>(1);", [(7, None), (8, None)]),
+        ("if (f != NULL) { fclose(f); k<<<8, 32>>>(1); }", [(8, None)]),
+        ("if (!f) { printf(\"no\"); exit(1); } k<<<8, 32>>>(1);", [(8, 1)]),
+        ("if (f == NULL) return 1; else k<<<8, 32>>>(1);", [(8, 1)]),
+        ("if (g) k<<<8, 32>>>(1); else k<<<7, 32>>>(1);", [(8, 1)]),
+    ],
+)  # fmt: skip
+def test_what_a_run_does_without_a_file_is_told_beside_what_it_does_with_it(tmp_path, test, grids):
+    text = "#include <cstdio>\n#include <cstdlib>\n__global__ void k(int n) {}\nint main() {"
+    text += f' FILE *f = fopen("gone.bin", "rb"), *g = fopen("here.bin", "rb"); {test} }}'
+    (tmp_path / "here.bin").write_bytes(b"1")
+    found = launches(tmp_path, text)
+    assert [(launch.grid[0], launch.times) for launch in found] == grids
+    why = "whether a run finds gone.bin, which the repository does not have"
+    assert all(launch.times is not None or launch.times_unknown.endswith(why) for launch in found)

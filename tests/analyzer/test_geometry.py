@@ -166,6 +166,10 @@ def test_blocks_and_arguments_that_differ_between_iterations_are_told():
     (launch,) = launches(main(f"{sizes} for (i = 0; i < 3; i++) LAUNCH(1024 / s[i], s[i], 5);"))
     assert launch.block == (64, 1, 1)
     assert "another grid and another block in each iteration" in launch.assumptions[0].message
+    one = "void f(int b) { LAUNCH(1024 / b, b, 5); }"
+    (launch,) = launches(f"{one}\n" + main(f"{sizes} f(64); for (i = 0; i < 3; i++) f(s[i]);"))
+    assert (launch.block[0], launch.times) == (64, 4)
+    assert "another grid and another block in each iteration" in launch.assumptions[0].message
     (launch,) = launches(main("int i; for (i = 0; i < 3; i++) LAUNCH(4, 32, i, 6);"))
     assert (launch.source, launch.assumptions[0].fix) == (LaunchSource.HOST_CODE, "--set k.n=VALUE")
     assert "another argument n in each iteration" in launch.assumptions[0].message

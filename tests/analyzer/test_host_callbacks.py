@@ -23,6 +23,8 @@ int compare(const void *, const void *) { g++; return 0; }
 int counted() { static int s = 0; return ++s; }
 void counting(int) { counted(); }
 void nothing(int) {}
+void tabled(int) { g = 5; }
+static void (*table[])(int) = {tabled, nothing};
 struct Given { int *p; };
 void later(void *c) { *((Given *)c)->p = 3; }
 void in_itself(int d) { g++; if (d > 0) in_itself(d - 1); }
@@ -62,6 +64,8 @@ CALLED = [
     ),
     ("a static of one not run before", "std::for_each(v.begin(), v.end(), counting);", "counted()", None),
     ("a pointer that nobody knows", "void (*f)(int) = each; if (u) f = other; f(1);", "g + 1", None),
+    ("one of a table", "table[u](1);", "g + 1", None),
+    ("the first of a table", "table[0](1);", "g + 1", 6),
     ("an object", "int n = 1; std::for_each(v.begin(), v.end(), Adder{&n});", "n", None),
     ("a method that nobody knows", "Base *b = made(u); b->f();", "g + 1", None),
     ("an object that is kept", "int n = 2; Table t; t[0] = [&] { n = 3; };", "n", 2),

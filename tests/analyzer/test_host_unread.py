@@ -274,6 +274,7 @@ OF_OTHER_FILES = [
     "declared(); int n = shared;",
     "undeclared(); int n = shared;",
     "undeclared(); int n = plain;",
+    "declared(); int n = plain;",
     "declared(); int n = S::of_all;",
     "held = &behind; declared(); int n = behind;",
     "declared(); int n = *held;",
@@ -288,6 +289,28 @@ def test_what_is_not_read_may_have_written_what_it_reaches(tmp_path, body) -> No
     assert launch.source is LaunchSource.ASSUMED
 
 
+@pytest.mark.parametrize(
+    ("body", "grid", "argument", "before"),
+    [
+        ("declared(&other); k<<<shared, 32>>>(shared + 1);", 5, 6, 5),
+        ("shared = 7; declared(&other); declared(&other); k<<<shared, 32>>>(1);", 7, 1, 7),
+        ("int n = 9; declared(&n); k<<<n, 32>>>(2);", 9, 2, 9),
+        ("S s; declared(&s.n); k<<<s.n, 32>>>(s.m);", 6, 7, 6),
+        ("declared(&other); k<<<3, 32>>>(shared);", 3, 5, 5),
+        ("shared = 0; declared(&other); k<<<shared, 32>>>(1);", 1024, 1, None),
+        ("char text[] = {'1', 0}; declared(text); int n = text[0]; k<<<n, 32>>>(1);", 1024, 1, None),
+    ],
+)
+def test_what_is_perhaps_set_is_taken_to_be_what_it_was(tmp_path, body, grid, argument, before) -> None:
+    text = "__global__ void k(int n) {}\nstruct S { int n = 6, m = 7; };\nvoid declared(void *);\n"
+    (launch,) = launches(tmp_path, f"{text}int shared = 5; int main() {{ int other; {body} }}")
+    known = {entry.name: entry.value for entry in launch.assumed_arguments}
+    assert (launch.grid[0], known.get("n", launch.arguments[0])) == (grid, argument)
+    assert launch.source is LaunchSource.ASSUMED or known
+    told = str((launch.assumptions, launch.unknown_arguments))
+    assert f"and {before} before" in told if before else "before" not in told
+
+
 def test_a_library_that_is_missing_sets_no_variable_of_the_program(tmp_path) -> None:
     text = OUT_OF_SIGHT.replace('"missing.h"', "<missing.h>")
     (launch,) = launches(tmp_path, text.replace("BODY", 'set_locale(0, ""); int n = shared;'))
@@ -298,7 +321,6 @@ def test_a_library_that_is_missing_sets_no_variable_of_the_program(tmp_path) -> 
     "body",
     [
         "declared(); undeclared(); int n = own;",
-        "declared(); int n = plain;",
         "cuCtxSynchronize(); eglSwapBuffers(0, 1); int n = shared;",
         "const dim3 g(5, 6); show(g); int n = g.x;",
         "S s; read(s.m + 1); int n = s.n;",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from wattslice.launches.launch import LaunchSource
+
 from .geometry import launches, program
 
 HEAD = '#include "absent.h"\n__global__ void k(float *a, int n) {}\n'
@@ -15,6 +17,11 @@ HEAD = '#include "absent.h"\n__global__ void k(float *a, int n) {}\n'
         ("FOR_RANGE(i, 10) { k<<<8, 32>>>(0, 7); }", None, "the result of FOR_RANGE()"),
         ('TIMED("x")\n{ k<<<8, 32>>>(0, 7); }', None, "the result of TIMED()"),
         ("REPEAT(4, k<<<8, 32>>>(0, 7));", None, "the result of REPEAT()"),
+        ("REP(i, 10) k<<<8, 32>>>(0, 7);", None, "the result of REP()"),
+        ("REP(i, f(g(h(2)))) // ten\n  /* times */ k<<<8, 32>>>(0, 7);", None, "the result of REP()"),
+        ("for (int t = 0; t < 3; t++) REP(i, 4) k<<<8, 32>>>(0, 7);", None, "the result of REP()"),
+        ("REP(i, 2) for (int t = 0; t < 3; t++) k<<<8, 32>>>(0, 7);", None, "the result of REP()"),
+        ("REP(i, 2) f(i); k<<<8, 32>>>(0, 7);", 1, ""),
         ("f(1); { k<<<8, 32>>>(0, 7); }", 1, ""),
         ("if (f(1)) g(2); { k<<<8, 32>>>(0, 7); }", 1, ""),
         ("for (int i = 0; i < 3; i++) { k<<<8, 32>>>(0, 7); }", 3, ""),
@@ -63,3 +70,19 @@ def test_headers_of_the_toolkit_are_known(tmp_path, header):
         tmp_path, f"#include <{header}>\n__global__ void k(int *a) {{ a[0] = __dp4a(a[1], a[2], 0); }}"
     )
     assert read.diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "Config o = {64}; k<<<o.n, 32>>>(0, 7);",
+        "Config o{64, 2}; k<<<o.n, 32>>>(0, 7);",
+        "auto o = Config{64}; k<<<o.n, 32>>>(0, 7);",
+        "lib::Config o = {64}; k<<<o.n, 32>>>(0, 7);",
+        "lib::Config c = {7}, o = {64}; k<<<o.n, 32>>>(0, 7);",
+    ],
+)
+def test_what_a_class_of_a_missing_header_makes_of_values_in_braces_is_unknown(tmp_path, body):
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
+    assert [one.name.partition(".")[0] for one in launch.assumed_variables] == ["o"]
+    assert launch.source is LaunchSource.ASSUMED

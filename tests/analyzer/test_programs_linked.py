@@ -243,7 +243,7 @@ def test_what_main_sets_before_it_calls_is_read_there(tmp_path):
     ("before", "source"),
     [
         ("extern int n;", "'n' is perhaps set by configure()"),
-        ("", ""),
+        ("", "'n' is perhaps set by configure(), whose text was not read, and 1 before; n assumed 1"),
         ("static", ""),
         ("extern const int n; const", ""),
     ],
@@ -255,8 +255,108 @@ def test_a_function_that_is_not_read_may_set_what_it_can_name(tmp_path, before, 
     assert bool(messages) == bool(source)
 
 
+def test_what_a_function_that_a_header_declares_may_set_is_looked_for(tmp_path):
+    text = CONFIGURED.replace("BEFORE", "")
+    files = {"a.cu": text.replace("void configure();", '#include "c.h"\n', 1), "c.h": "void configure();"}
+    (found,) = found_by(tmp_path, "a.cu", files)
+    assert (found.grid[0], found.assumptions) == (1, ())
+
+
+def test_what_may_set_a_variable_is_looked_for_wherever_it_is_called(tmp_path):
+    files = {
+        "a.cu": "void log_line();\nint n = 1; __global__ void k() {}\nstatic void report() { log_line(); }\n"
+        "int main() { report(); k<<<n, 32>>>(); }",
+        "b.cpp": "void set_n(int); void log_line() {} void other() { set_n(3); }",
+    }
+    (found,) = found_by(tmp_path, "a.cu", files)
+    assert (found.grid[0], found.assumptions) == (1, ())
+    files["b.cpp"] = "extern int n; void log_line() { n = 8; }"
+    assert told(tmp_path, "a.cu", files) == [(8, 1, "a.cu")]
+
+
+@pytest.mark.parametrize(
+    ("body", "n"), [("Timer t;", 4), ("{ Timer t; }", 6), ("", 1), ("Timer *t = new Timer;", 4)]
+)
+def test_what_makes_and_destroys_an_object_in_another_file_sets_variables(tmp_path, body, n):
+    files = {
+        "t.h": "extern int n; struct Timer { Timer(); ~Timer(); };",
+        "a.cu": '#include "t.h"\nint n = 1; __global__ void k() {}\n'
+        + f"int main() {{ {body} k<<<n, 32>>>(); }}",
+    }
+    (found,) = found_by(tmp_path, "a.cu", files)
+    assert ("'n' is perhaps set by" in str(found.assumptions)) == (n != 1)
+    files["b.cpp"] = '#include "t.h"\nTimer::Timer() { n = 4; } Timer::~Timer() { n += 2; }'
+    assert told(tmp_path, "a.cu", files) == [(n, 1, "a.cu")]
+
+
+@pytest.mark.parametrize(
+    ("kept", "called"), [("void (*f)(int) = go", "f(8)"), ("void (*f[2])(int) = {0, go}", "f[1](8)")]
+)
+def test_a_function_that_a_variable_holds_is_called_by_another_file(tmp_path, kept, called):
+    files = {
+        "a.cu": "__global__ void k() {}\nint n = 1; static void go(int v) { n = v; k<<<v / 2, 32>>>(); }\n"
+        f"{kept}; void run(); int main() {{ run(); k<<<n, 32>>>(); }}"
+    }
+    two, one = found_by(tmp_path, "a.cu", files)
+    assert (one.grid[0], one.source) == (1, LaunchSource.ASSUMED)
+    assert "'n' is set in go(), of which not every call is followed, and 1 before" in str(one.assumptions)
+    assert two.times is None
+    files["b.cpp"] = f"extern {kept.partition(' =')[0]}; void run() {{ {called}; }}"
+    assert told(tmp_path, "a.cu", files) == [(4, 1, "a.cu"), (8, 1, "a.cu")]
+
+
+@pytest.mark.parametrize(
+    ("header", "own", "call", "other"),
+    [
+        (
+            "struct B { virtual void go(int) = 0; }; void run(B *);",
+            "struct T : B { void go(int n) override { k<<<n, 32>>>(); } };",
+            "T t; t.go(1); run(&t);",
+            "void run(B *b) { b->go(7); }",
+        ),
+        (
+            "__global__ void k(); inline void go(int n) { k<<<n, 32>>>(); } void run();",
+            "",
+            "go(1); run();",
+            "void run() { go(7); }",
+        ),
+    ],
+)
+def test_a_function_of_no_file_alone_is_called_by_others(tmp_path, header, own, call, other):
+    files = {
+        "h.h": f"#pragma once\n{header}",
+        "a.cu": f'__global__ void k() {{}}\n#include "h.h"\n{own}\nint main() {{ {call} }}',
+        "b.cu": f'#include "h.h"\n{other}',
+    }
+    assert [one[:2] for one in told(tmp_path, "a.cu", files)] == [(1, 1), (7, 1)]
+
+
+def test_more_files_than_one_answer_names_are_looked_for(tmp_path):
+    numbers = range(5)
+    declared = "extern int n; " + "".join(f"void f{i}(); extern int m{i}; " for i in numbers)
+    body = "".join(f"f{i}(); n += m{i}; " for i in numbers)
+    files = {
+        "a.h": declared,
+        "a.cu": '#include "a.h"\nint n = 1; __global__ void k() {}\n'
+        f"int main() {{ {body}k<<<n, 32>>>(); }}",
+    }
+    for i in numbers:
+        files[f"b{i}.cpp"] = f'#include "a.h"\nint m{i} = 1; void f{i}() {{ n += {10**i}; }}'
+    assert told(tmp_path, "a.cu", files) == [(11117, 1, "a.cu")]
+
+
+def test_a_function_of_the_file_that_another_calls_sets_its_variable(tmp_path):
+    files = {
+        "a.cu": "void init(int); int n = 1; void set_n(int v) { n = v; }\n__global__ void k() {}\n"
+        "int main() { init(8); k<<<n, 32>>>(); }",
+        "b.cpp": "extern int n; void set_n(int); void init(int v) { n = v; set_n(n / 2); }",
+    }
+    assert told(tmp_path, "a.cu", files) == [(4, 1, "a.cu")]
+
+
 KERNEL = f"__global__ void k(float *x, int n) {BODY}"
 OF_A_FILE = [
+    ("int n = 64, b = 32;\nvoid set_up(int v) { n = v; b = 256; }", "n / b, b"),
     ("static int n = 64, b = 32;\nvoid set_up(int v) { n = v; b = 256; }", "n / b, b"),
     ("namespace { int n = 64, b = 32; }\nvoid set_up(int v) { n = v; b = 256; }", "n / b, b"),
     ("static int n = 64;\nint &size() { return n; }\nvoid set_up(int v) { size() = v; }", "n / 256, 256"),
@@ -274,7 +374,7 @@ def test_variables_of_a_file_are_set_by_whoever_calls_its_functions(tmp_path, ow
     assert launch.source is LaunchSource.HOST_CODE
 
 
-@pytest.mark.parametrize(("own", "geometry"), OF_A_FILE[:2])
+@pytest.mark.parametrize(("own", "geometry"), OF_A_FILE[:3])
 def test_variables_of_a_library_may_have_been_set_before(tmp_path, own, geometry):
     files = {"a.cu": f"{KERNEL}\n{own}\nvoid step() {{ k<<<{geometry}>>>(0, n); }}"}
     (launch,) = found_by(tmp_path, "a.cu", files)

@@ -186,7 +186,7 @@ def _shared(functions: frozenset[str], variables: frozenset[str]) -> re.Pattern[
     """Finds a call or launch of one of `functions`, or a declaration as `extern int n` of `variables`."""
     words = b"|".join(re.escape(name.encode()) for name in sorted(variables))
     uses = [call_of(functions).pattern] if functions else []
-    uses += [rb"\bextern\b[^;(){}]*\b(?:%s)\b\s*[;,[]" % words] if variables else []
+    uses += [rb"\bextern\b[^;(){}]*(?:\(\s*\*\s*)?\b(?:%s)\b\s*[;,[)]" % words] if variables else []
     return re.compile(b"|".join(uses))
 
 

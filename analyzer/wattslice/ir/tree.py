@@ -138,6 +138,13 @@ class Type(Struct, frozen=True):
         kinds = {member.type.kind for member in self.fields} or {self.kind}
         return kinds <= {TypeKind.INT, TypeKind.BOOL, TypeKind.FLOAT}
 
+    @property
+    def tells_files(self) -> bool:
+        """True for what launches in other files may depend on: numbers, functions, and arrays of these."""
+        if self.kind is TypeKind.ARRAY and self.element is not None:
+            return self.element.tells_files
+        return self.is_of_numbers or (self.element is not None and self.element.name == "function")
+
 
 VOID = Type(TypeKind.VOID)
 BOOL = Type(TypeKind.BOOL, bits=8, signed=False)
@@ -532,7 +539,8 @@ class Call(Struct, frozen=True, eq=False):
     function that another file defines, the arguments that it takes as pointers to what is const; None of
     any other one. `is_of_program`: it
     is declared there, as a function of C++: it may have the name of one of a library, but is none.
-    `is_elsewhere`: the file has no body of it, nor is it of a library that is known.
+    `is_elsewhere`: the file has no body of it, nor is it of a library that is known; it `has_header` that
+    declares it.
     """
 
     callee: str
@@ -546,6 +554,7 @@ class Call(Struct, frozen=True, eq=False):
     looked_at: frozenset[int] | None = None
     is_of_program: bool = False
     is_elsewhere: bool = False
+    has_header: bool = False
 
 
 class Text(Struct, frozen=True, eq=False):

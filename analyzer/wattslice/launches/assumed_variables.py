@@ -6,7 +6,7 @@ besides those, alone decides launches that would all leave the GPU partly empty,
 which one gives every SM `BLOCKS_PER_SM` blocks; where
 1024 cannot be launched (a block of 1024 x 1024, a grid of 0), 16, or 65536 where that helps; where it makes a
 launch of more than `MOST_THREADS` threads (all four sizes of a tensor), or a number that is too large for its
-type, the largest 1024 / 4^k that does not.
+type, the largest 1024 / 4^k that does not. What a function that was not read may set is what it was before.
 Sizes of tensors whose loops would take a launch more than `MOST_STEPS` steps are smaller, batches first.
 """
 
@@ -100,7 +100,7 @@ def with_assumed_variables(
     All arguments follow what launches whose geometry is known tell, and sizes of tensors are assumed as well
     where arguments alone need them.
     """
-    agreed = agree(instances)
+    agreed = {**_passed_before(instances), **agree(instances)}
     smaller: dict[str, int] = {}
     result: tuple[LaunchInstance, ...] = ()
     for _ in range(_ROUNDS):
@@ -112,6 +112,13 @@ def with_assumed_variables(
             break
         smaller |= less
     return without_dead(result)
+
+
+def _passed_before(instances: Iterable[LaunchInstance]) -> dict[str, int]:
+    """Variables that are passed and may be what they were before: that."""
+    every = (unknown for one in instances for value in one.arguments for unknown in _unknowns(value))
+    told = ((one.variable, one.likely) for one in every if one.may_stay)
+    return {name: value for name, value in told if name is not None and isinstance(value, int)}
 
 
 def _less_work(

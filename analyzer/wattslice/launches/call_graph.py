@@ -88,14 +88,11 @@ class CallGraph:
         """Those of them that are declared for other files."""
         return tuple(variable for variable in self.shared if variable.is_exported)
 
-    def leaves(self, node: ir.Expr) -> bool:
-        """Whether a call runs a function that another file of the program defines, which nobody read."""
-        return isinstance(node, ir.Call) and node.looked_at is not None and self.callee(node) is None
-
     @cached_property
-    def leaving(self) -> bool:
-        """Whether there is such a call."""
-        return any(self.leaves(expr) for told in self._tell.values() for expr in told)
+    def leaving(self) -> tuple[ir.Call, ...]:
+        """Calls that run a function which another file of the program defines, which nobody read."""
+        every = (expr for told in self._tell.values() for expr in told if isinstance(expr, ir.Call))
+        return tuple(call for call in every if call.looked_at is not None and self.callee(call) is None)
 
     def written_on_the_device(self, kernel: str) -> Collection[ir.Variable]:
         """Variables of the device that a kernel may write by name: all where its text does not tell."""
@@ -109,12 +106,12 @@ class CallGraph:
     def written_elsewhere(self, node: ir.Call) -> tuple[ir.Variable, ...]:
         """Variables at file scope that the function may write which a call runs, where nobody has read it.
 
-        Of one that the program declares those that are declared for other files: where another file has its
-        own declaration of one, that file is looked for.
+        Of one that a header declares those that are declared for other files: where another file has its own
+        declaration of one, that file is looked for.
         """
         if not node.is_elsewhere or host_api.is_known(node) or self.callee(node) is not None:
             return ()
-        return self.shared if node.looked_at is None else self.exported
+        return self.exported if node.has_header else self.shared
 
     def globals_named(self, name: str) -> Iterator[ir.Variable]:
         """Variables at file scope by this name, as `optind` of the library."""
@@ -191,8 +188,16 @@ class CallGraph:
         return frozenset(found)
 
     def handed_to(self, node: ir.Call) -> frozenset[ir.Function]:
-        """The functions among the arguments of a call that nobody follows: it may call them."""
-        return frozenset[ir.Function]().union(*map(self.callable_by, node.arguments))
+        """The functions among the arguments of a call that nobody follows, or in variables that it can name:
+        it may call them.
+        """
+        return self.held_by(self.written_elsewhere(node)).union(*map(self.callable_by, node.arguments))
+
+    def held_by(self, variables: Collection[ir.Variable]) -> frozenset[ir.Function]:
+        """The functions that variables begin with, as a table of them."""
+        held = (variable.initializer for variable in variables if variable.initializer is not None)
+        texts = (expr for value in held for expr in ir.walk_expressions(value) if isinstance(expr, ir.Text))
+        return frozenset(self._by_name[text.value] for text in texts if text.value in self._by_name)
 
     def callable_by(self, argument: ir.Expr) -> frozenset[ir.Function]:
         """The functions that whoever is given a value may call."""
@@ -231,11 +236,15 @@ class CallGraph:
         return found
 
     @cached_property
+    def _initial(self) -> tuple[ir.Expr, ...]:
+        """What variables at file scope begin with."""
+        values = (variable.initializer for variable in self._globals if variable.initializer is not None)
+        return tuple(expr for value in values for expr in ir.walk_expressions(value))
+
+    @cached_property
     def kernels_as_values(self) -> dict[str, int]:
         """Kernels that a pointer may hold, by their mangled names, with the number of their parameters."""
-        initial = (v.initializer for v in self._globals if v.initializer is not None)
-        texts = [expr for function in self.functions for expr in self._tell[function.body]]
-        texts += [expr for value in initial for expr in ir.walk_expressions(value)]
+        texts = (*self._initial, *(expr for told in self._tell.values() for expr in told))
         named = {expr.value for expr in texts if isinstance(expr, ir.Text) and expr.type.name == "function"}
         return {
             kernel.mangled_name: len(kernel.parameters)
@@ -245,7 +254,7 @@ class CallGraph:
 
     def _functions_as_values(self) -> frozenset[ir.Function]:
         """Functions that pointers and objects may hold; not lambdas that run only where they are written."""
-        told = [expr for function in self.functions for expr in self._tell[function.body]]
+        told = [*self._initial, *(expr for one in self._tell.values() for expr in one)]
         calls = (e for e in told if isinstance(e, ir.Call) and e.name == "operator()")
         run = {call.arguments[0] for call in calls if call.arguments}
         return frozenset(

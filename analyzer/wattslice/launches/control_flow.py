@@ -9,7 +9,7 @@ nothing else reaches, without lasting effect.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum, auto
 
 from msgspec import Struct, field
@@ -443,6 +443,8 @@ class ControlFlow(Evaluator):
                     self._lose_tested(part)
             return Flow.NEXT
         condition = self.evaluate(stmt.condition)
+        if not _ends(stmt.then) and not _ends(stmt.otherwise):  # a run that ends for want of a file is none
+            condition = next(self._absent_files(stmt.condition), condition)
         decided = truth(condition)
         passed = self._relevance.passed.get(stmt)
         if passed is not None and decided is not (not passed.is_then):
@@ -462,6 +464,15 @@ class ControlFlow(Evaluator):
             if flow is not Flow.NEXT and self._left_by is None:
                 self._left_by = stmt.condition
         return flow
+
+    def _absent_files(self, condition: ir.Expr) -> Iterator[Unknown]:
+        """Why nobody knows a condition: it asks whether a file was opened that is not there."""
+        for node in ir.walk_expressions(condition):
+            if isinstance(node, ir.Read) and node.type.kind is ir.TypeKind.POINTER:
+                where = self.memory.address(node.place.variable)
+                held = self.memory.current((where.storage, where.offset))
+                if isinstance(held, Pointer) and held.storage.absent:
+                    yield Unknown(f"whether a run finds {held.storage.absent}")
 
     def _lose_tested(self, condition: ir.Expr) -> None:
         """What a condition tests is not what the values read say, where these do not lead."""

@@ -2,7 +2,8 @@
 
 A file is read only where the host code opens it by a name that is known, below the top of the repository,
 and is no larger than `MOST_BYTES`. Everything else of a file is unknown. One that is absent is taken to be
-there when the program runs; what is read from it is unknown, and says so.
+there when the program runs, unless the host code goes on without it; what is read from it is unknown, and
+says so.
 """
 
 from __future__ import annotations
@@ -55,7 +56,6 @@ class DataFiles:
         self._top: Path | None = None
         self._contents: dict[Storage, bytes] = {}
         self.names: dict[str, None] = {}
-        self._absent: dict[Storage, str] = {}  # and how it is told
         self._streams: dict[tuple[Storage, str | None], Value] = {}
         self._functions: dict[str, Callable[[Memory, ir.Call, _Arguments], Value | None]] = {
             "fopen": self._open,
@@ -80,15 +80,15 @@ class DataFiles:
         """Value of a call that opens or reads a file, after its effect; None where it is none or unknown."""
         function = self._functions.get(node.name)
         found = None if function is None else function(memory, node, arguments)
-        absent = (self._absent.get(value.storage) for value in arguments if isinstance(value, Pointer))
-        told = next((told for told in absent if told is not None), None)
+        absent = (value.storage.absent for value in arguments if isinstance(value, Pointer))
+        told = next(filter(None, absent), None)
         return self._lost(memory, arguments, told) if found is None and told is not None else found
 
     def _lost(self, memory: Memory, arguments: _Arguments, told: str) -> Unknown:
         """What a function reads of a file that is not there."""
         why = Unknown(f"read from {told}")
         for value in arguments:
-            if isinstance(value, Pointer) and value.storage not in self._absent:
+            if isinstance(value, Pointer) and not value.storage.absent:
                 memory.forget_behind(value, why)
         return why
 
@@ -123,8 +123,7 @@ class DataFiles:
                 told = f"a file that is {given.reason}" if is_given else f"a file, named by {given.reason}"
             if told is None:
                 return None
-            self._absent[storage] = told
-            return Pointer(storage, 0)
+            return Pointer(replace(storage, absent=told), 0)
         try:
             content = file_bytes(path, MOST_BYTES)
         except OSError:
@@ -155,7 +154,7 @@ class DataFiles:
         if stream.storage.class_name in TEXT_STREAMS:  # of which nobody knows what is left
             return None
         file, type_ = self._file_of(stream), node.arguments[-1].type.element or ir.UNKNOWN_TYPE
-        if isinstance(file, Pointer) and (missing := self._absent.get(file.storage)) is not None:
+        if isinstance(file, Pointer) and (missing := file.storage.absent):
             self._lost(memory, (target,), missing)
             return Unknown("whether something was left to read", around=(stream,))
         layout = _LAYOUTS.get((type_.kind, type_.bits))
@@ -177,7 +176,7 @@ class DataFiles:
         if not isinstance(stream, Pointer) or not isinstance(target, Pointer):
             return None
         file = self._file_of(stream)
-        if isinstance(file, Pointer) and (missing := self._absent.get(file.storage)) is not None:
+        if isinstance(file, Pointer) and (missing := file.storage.absent):
             return self._lost(memory, (target,), missing)
         if (found := self._rest(file)) is None:
             return None

@@ -405,7 +405,7 @@ def library_call(
     set_by = f"set by {_told(node)}"
     if node.is_of_program:
         set_by = f"perhaps {set_by}, of which only a declaration was read"
-    why = Unknown(set_by, is_option=is_option)
+    why = Unknown(set_by, is_option=is_option, may_stay=node.is_of_program)
     first = arguments[0] if arguments else None
     told = first.storage.cells.get(first.offset) if isinstance(first, Pointer) else first
     told = told.cells.get(0) if isinstance(told, Record) else told

@@ -170,7 +170,7 @@ class Interpreter(HostLoops):
 
     def may_have_run(self, other: ir.Function) -> None:
         """What `other` writes is lost: whoever uses this library may have called it before."""
-        why = Unknown(f"perhaps set in {other.name}(), which nothing that was read calls")
+        why = Unknown(f"perhaps set in {other.name}(), which nothing that was read calls", may_stay=True)
         self._forget_named(other, why)
 
     # ------------------------------------------------------------------------- launches and calls
@@ -483,10 +483,11 @@ class Interpreter(HostLoops):
                 for perhaps in places_of(where):
                     self.memory.forget_behind(perhaps, Unknown(f"set by {node.name}()"))
         if shared := self._graph.written_elsewhere(node):
-            why = Unknown(f"perhaps set by {node.name}(), whose text was not read")
+            why = Unknown(f"perhaps set by {node.name}(), whose text was not read", may_stay=True)
             places = tuple(Pointer(self.memory.storage(variable), 0) for variable in shared)
             for pointer in host_api.reached(places, everything=True):
                 self.memory.forget_behind(pointer, why)
+            self._not_followed(self._graph.held_by(shared))
         calls = False
         for argument, value in zip(node.arguments, arguments, strict=False):
             calls |= node.name != "operator=" and self._is_called_by_library(argument, value, node)
@@ -596,7 +597,7 @@ class Interpreter(HostLoops):
         for function in sorted(functions, key=lambda function: function.mangled_name):
             if not self._speculating:
                 self.cut.update(self._graph.launches_from(function))
-            why = Unknown(f"set in {function.told}, of which not every call is followed")
+            why = Unknown(f"set in {function.told}, of which not every call is followed", may_stay=True)
             self._forget_named(function, why, around or {})
         return why
 

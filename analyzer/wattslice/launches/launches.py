@@ -145,9 +145,11 @@ def _sum(numbers: Iterable[int | Unknown]) -> int | Unknown:
 
 
 def _together(same: Sequence[KernelLaunch]) -> KernelLaunch:
-    """One for launches that are equal but for how often they are made and the sizes assumed for them."""
-    sizes = (told for launch in same for told in launch.assumptions if told.rule == "PW010")
-    one = replace(same[0], assumptions=tuple(dict.fromkeys((*same[0].assumptions, *sizes))))
+    """One for launches that are equal but for how often they are made and what is told of them."""
+    told: dict[tuple[str, str], Assumption] = {}
+    for entry in (entry for launch in same for entry in launch.assumptions):
+        told.setdefault((entry.rule, entry.message), entry)
+    one = replace(same[0], assumptions=tuple(told.values()))
     unknown = next((launch for launch in same if launch.times is None), None)
     if unknown is not None:
         return replace(one, times=None, times_unknown=unknown.times_unknown)

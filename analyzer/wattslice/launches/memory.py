@@ -26,6 +26,7 @@ class Unknown(Struct, frozen=True, eq=False):
     in one of these objects, which a write through it may change; or, `is_anywhere`, in others. `is_derived`:
     other values that it is computed from settle it, not the variable that holds it. `by_argc`: what it is
     where argc is 1, 2, ... up to `MOST_ARGC`, None where not even that tells it; empty: it tells nothing.
+    `may_stay`: where it is lost to this, what was there before is likely.
     """
 
     reason: str
@@ -38,6 +39,7 @@ class Unknown(Struct, frozen=True, eq=False):
     is_anywhere: bool = False
     names: tuple[str, ...] = ()  # of functions, one of which it is
     by_argc: tuple[int | float | None, ...] = ()
+    may_stay: bool = False
 
     def __eq__(self, other: object) -> bool:
         """Whether both are unknown for the same reason and in the same way, in whatever object."""
@@ -71,6 +73,7 @@ class Storage(Struct, eq=False):
     argv or a literal, which a function that gets it reads and does not change. `part_of`: a name for a part
     of another object, which it is read from and written to. `class_name`: of an object of a class.
     `is_allocated`: no variable's, but memory that pointers alone reach. `is_static`: of all calls of one.
+    `absent`: of a file that is not there, how it is told.
     """
 
     name: str
@@ -87,6 +90,7 @@ class Storage(Struct, eq=False):
     class_name: str = ""
     is_allocated: bool = False
     is_static: bool = False
+    absent: str = ""
     has_vectors: bool = False
     widths: dict[int, int] = field(default_factory=dict[int, int])  # most bytes written, by offset
     writes: int = 0  # of all ways, those that were undone as well
@@ -806,7 +810,7 @@ class Memory:
         if not storage.is_given:
             for key in dict.fromkeys((begin, *storage.cells, *storage.members)):
                 if _inside(key, begin, end) is not None:
-                    self._set(storage, key, _named(why, storage, key))
+                    self._set(storage, key, _lost(why, storage, key))
 
     def forget(self, storage: Storage, why: Unknown) -> None:
         """Everything in `storage` becomes unknown."""
@@ -814,7 +818,7 @@ class Memory:
         if storage.is_given:
             return
         for key in dict.fromkeys((*storage.cells, *storage.members)) or (0,):
-            self._set(storage, key, _named(why, storage, key))
+            self._set(storage, key, _lost(why, storage, key))
 
     def forget_behind(self, pointer: Pointer, why: Unknown) -> None:
         """What a function that gets a pointer may write becomes unknown: the length of a vector stays."""
@@ -957,6 +961,15 @@ def _named(value: Value, storage: Storage, offset: int) -> Value:
         name = storage.name_at(offset)
         return value if name is None else replace(value, variable=name)
     return value
+
+
+def _lost(why: Unknown, storage: Storage, offset: int) -> Value:
+    """What is unknown from now on; a size with a name that `may_stay` is likely what it was."""
+    before = storage.cells.get(offset) if why.may_stay and storage.name_at(offset) is not None else None
+    before = before.likely if isinstance(before, Unknown) else before
+    if isinstance(before, (int, float)) and before > 0:
+        why = replace(why, reason=f"{why.reason}, and {before} before", likely=before)
+    return _named(why, storage, offset)
 
 
 def _is_lost(value: Value, other: Value) -> bool:

@@ -336,7 +336,7 @@ def _has_main(program: ir.Program) -> bool:
 def _may_be_set(program: ir.Program) -> bool:
     """Whether functions of other files, which it calls, may set what they declare too."""
     graph = call_graph(program)
-    return any(variable.type.is_of_numbers for variable in graph.exported) and graph.leaving
+    return any(v.type.tells_files for call in graph.leaving for v in graph.written_elsewhere(call))
 
 
 def _lacks_number(instance: LaunchInstance) -> bool:
@@ -523,12 +523,12 @@ def _open_to_others(program: ir.Program) -> set[str]:
     launching = [f for f in program.functions if graph.launches_from(f)]
     sites = frozenset[ir.LaunchCall]().union(*map(graph.launches_from, launching))
     found = {k.name for k in program.kernels if any(launches_kernel(site, k) for site in sites)}
-    found.update(f"{EXTERN}{variable.name}" for variable in graph.shared if variable.type.is_of_numbers)
+    found.update(f"{EXTERN}{variable.name}" for variable in graph.shared if variable.type.tells_files)
     if not _has_main(program):
         return found
     if not graph.leaving:
         return set()  # nothing of another file is run
-    return found | {_name_in_calls(f) for f in launching if f.linked_as is not None and f.name != "main"}
+    return found | {_name_in_calls(f) for f in launching if "@" not in f.mangled_name and f.name != "main"}
 
 
 def _linked(program: ir.Program, found: Sequence[ir.Program], names: Collection[str]) -> ir.Program:
@@ -539,15 +539,18 @@ def _linked(program: ir.Program, found: Sequence[ir.Program], names: Collection[
 
 def _with_what_they_use(program: ir.Program, around: Neighbours, *, is_whole: bool = False) -> ir.Program:
     """The program together with what defines the functions and variables that its host code uses."""
-    asked: set[str] = set()
-    wider = program
+    wider, asked, names = program, frozenset[str](), _undefined(program, is_whole=is_whole)
     for _ in range(MOST_CALLS_APART):
-        names = _undefined(wider, is_whole=is_whole) - asked
-        asked |= names
-        known, wider = wider, _with_definitions(wider, names, around)
-        if wider is known:
+        if names == asked:
             break
+        wider, asked = _with_definitions(wider, names, around), names
+        names = _undefined(wider, is_whole=is_whole) - _defined(wider)  # one answer is a few files
     return wider
+
+
+def _defined(program: ir.Program) -> set[str]:
+    variables = {variable.name for variable in program.globals if variable.initializer is not None}
+    return variables.union(function.name for function in program.functions)
 
 
 def _beside(program: ir.Program, others: Sequence[ir.Program]) -> Sequence[ir.Program]:
@@ -596,7 +599,8 @@ _OF_C = frozenset(
 
 
 def _undefined(program: ir.Program, *, is_whole: bool = False) -> frozenset[str]:
-    """What launching code calls and reads, and others define: functions and variables.
+    """What launching code calls and reads, and others define: functions, those that may set what it reads
+    among them, and variables.
 
     `is_whole`: also of what `main` calls and does not launch.
     """
@@ -606,9 +610,9 @@ def _undefined(program: ir.Program, *, is_whole: bool = False) -> frozenset[str]
     calls = (
         expr
         for function in program.functions
-        if graph.launches_from(function) or function in run
         for expr in ir.expressions_below(function.body)
         if isinstance(expr, ir.Call) and expr.function is None and graph.callee(expr) is None
+        if function in run or graph.launches_from(function) or graph.written_elsewhere(expr)
     )
     functions = {
         call.name

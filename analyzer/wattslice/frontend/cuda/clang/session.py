@@ -305,6 +305,7 @@ def parse_with_repairs(
         tuple(dict.fromkeys(missing_includes(complaints))),
         tuple(folder for folder in search.folders if folder != FALLBACK_STUBS),
         None if file == asked else file,
+        _unknown(complaints, declared, files),
     )
     return ParsedUnit(asked, source, options, complaints, recovered, handle, files)
 
@@ -370,12 +371,19 @@ class Recovered(Struct, frozen=True):
     `declared` names have a made-up declaration: their types and values mean nothing.
     `missing_includes` were found nowhere; `found_includes` are the folders that the search came up with.
     `including_file` is the file that was parsed instead because the asked-for file is a fragment of it.
+    `lacking` names have no declaration at all.
     """
 
     declared: tuple[Undeclared, ...] = ()
     missing_includes: tuple[str, ...] = ()
     found_includes: tuple[Path, ...] = ()
     including_file: Path | None = None
+    lacking: tuple[Undeclared, ...] = ()
+
+    @property
+    def unknown(self) -> frozenset[str]:
+        """Names that the file uses and does not declare."""
+        return frozenset(one.name for one in (*self.declared, *self.lacking))
 
 
 _WRITTEN_DOWN = frozenset(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -75,9 +73,12 @@ from wattslice.frontend.cuda.lowering.objects import (
     elements_given,
     functions_of,
     handed_over,
+    has_header,
     initialise_parameters,
     initialises,
+    is_elsewhere,
     is_pointer,
+    looked_at,
     lost_by,
     made_at,
     moves,
@@ -556,27 +557,11 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         span,
         is_virtual=_is_virtual(node, callee),
         overriders=tuple(_overriders(body, callee)) if _is_virtual(node, callee) else (),
-        looked_at=_looked_at(body, callee, len(values) - len(arguments)),
+        looked_at=looked_at(body, info, len(values) - len(arguments)),
         is_of_program=callee.mangled_name.startswith("_Z") and not info.is_builtin and not info.is_made_up,
-        is_elsewhere=info.body is None and not callee.is_defaulted and _may_be_of_program(body, info),
+        is_elsewhere=is_elsewhere(body, info),
+        has_header=has_header(body, info),
     )
-
-
-def _may_be_of_program(body: Body, info: FunctionInfo) -> bool:
-    """Whether the program may define a function: what lies beside the file declares it, or a header may that
-    lies nowhere and is included as the program's own are, by `"..."`.
-    """
-    parsed = body.unit.parsed
-    if info.is_made_up:
-        return any(f'"{name}"'.encode() in parsed.source for name in parsed.recovered.missing_includes)
-    file = info.declaration.file
-    return file is not None and not info.is_builtin and _is_beside(file, parsed.path)
-
-
-@lru_cache(maxsize=1024)
-def _is_beside(header: Path, file: Path) -> bool:
-    """Whether a header is in the folder of a file, in one beside it, or below these."""
-    return header.resolve().is_relative_to(file.resolve().parent.parent)
 
 
 def _is_named(node: Node, callee: Node) -> bool:
@@ -592,17 +577,6 @@ def _as_given(body: Body, argument: Node, value: Expr) -> Expr:
     if value.type.kind is TypeKind.RECORD or any(inner.kind == C.CALL_EXPR for inner in argument.walk()):
         return value
     return value if body.location(argument) is not None else ir.Cast(value, value.type, value.span)
-
-
-def _looked_at(body: Body, callee: Node, objects: int) -> frozenset[int] | None:
-    """The arguments, behind so many objects, that a function which is only declared cannot write through."""
-    info = body.unit.function(callee)
-    if info.body is not None or info.is_builtin or info.is_made_up:
-        return None
-    types = enumerate(parameter.node.type.canonical for parameter in info.parameters)
-    return frozenset(
-        objects + at for at, type_ in types if type_.kind == K.POINTER and type_.pointee.is_const
-    )
 
 
 def _is_virtual(node: Node, callee: Node) -> bool:

@@ -281,6 +281,8 @@ def _(body: Body, node: Node) -> Expr:
         return body.expr(children[0]) if children else Constant(0, type_, body.span(node))
     own = node.type.canonical
     made = own.declaration if type_.kind is TypeKind.RECORD else None
+    if body.is_host and made is not None and body.unit.parsed.is_made_up(made):
+        return unread(body.span(node))  # nobody knows which members there are, nor what makes them
     if children and made is not None and any(one.kind == C.CXX_BASE_SPECIFIER for one in made.children):
         if body.is_host:
             return unread(body.span(node))  # the first values are those of bases

@@ -98,8 +98,10 @@ def host_functions(
         frontier = [key for key in hosts if key not in wanted and called[key] & names]
         wanted.update(dict.fromkeys(frontier))
     used = {name for key in wanted for name in called[key]}
-    own = {node.spelling for node in _file_scope(unit) if node.spelling in used and _is_private(node)}
-    setting = [key for key in hosts if key not in wanted and not called[key].isdisjoint(own)]
+    read = [node for node in _file_scope(unit) if node.spelling in used]
+    every, own = {node.spelling for node in read}, {node.spelling for node in read if _is_private(node)}
+    others = [key for key in hosts if key not in wanted]  # which other files may call
+    setting = [k for k in others if called[k] & (own if hosts[k].spelling in used else every)]
     wanted.update(dict.fromkeys(setting[: max(0, _MOST_FUNCTIONS - len(wanted))]))
     result: dict[int, Function] = {}
     for key in launching:
@@ -189,7 +191,7 @@ _LARGEST_EXPORT = 1024
 
 def declare_exports(unit: Unit) -> None:
     """File-scope numbers that other files may use, also in namespaces: `extern const int n = 4`, `int n = 4`,
-    `S s = {1, 2}`, `int sizes[2] = {4, 8}` unless it is a large table.
+    `S s = {1, 2}`, `int sizes[2] = {4, 8}` unless it is a large table; and pointers to functions.
     """
     body = Body(unit, is_host=True)
     stack = list(unit.root.children)
@@ -201,7 +203,7 @@ def declare_exports(unit: Unit) -> None:
             node.kind == C.VAR_DECL
             and not node.is_static
             and node.initializer is not None
-            and (type_ := unit.types.of(node.raw)).is_of_numbers
+            and (type_ := unit.types.of(node.raw)).tells_files
             and type_.size_bytes <= _LARGEST_EXPORT
             and unit.spans.span(node).file == str(unit.parsed.path)
         ):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import auto
+from functools import lru_cache
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -173,8 +175,52 @@ def part_at(body: Body, where: Location, path: Sequence[Node | int], span: Span)
 def ran(body: Body, function: Node, where: Location, arguments: tuple[Expr, ...], span: Span) -> Stmt:
     """A call of a special function in host code."""
     this = address_of(body, where, span)
-    call = Call(function.mangled_name, function.spelling, (this, *arguments), ir.VOID, span)
+    info = body.unit.function(function)
+    call = Call(
+        function.mangled_name,
+        function.spelling,
+        (this, *arguments),
+        ir.VOID,
+        span,
+        looked_at=looked_at(body, info, 1),
+        is_elsewhere=is_elsewhere(body, info),
+        has_header=has_header(body, info),
+    )
     return ExprStmt(call, body.region(), span)
+
+
+def is_elsewhere(body: Body, info: FunctionInfo) -> bool:
+    """Whether the program may define a function, and not here: what lies beside the file declares it, or a
+    header may that lies nowhere and is included as the program's own are, by `"..."`.
+    """
+    parsed = body.unit.parsed
+    if info.body is not None or info.declaration.is_defaulted:
+        return False
+    if info.is_made_up:
+        return any(f'"{name}"'.encode() in parsed.source for name in parsed.recovered.missing_includes)
+    file = info.declaration.file
+    return file is not None and not info.is_builtin and _is_beside(file, parsed.path)
+
+
+@lru_cache(maxsize=1024)
+def _is_beside(header: Path, file: Path) -> bool:
+    """Whether a header is in the folder of a file, in one beside it, or below these."""
+    return header.resolve().is_relative_to(file.resolve().parent.parent)
+
+
+def has_header(body: Body, info: FunctionInfo) -> bool:
+    """Whether a header declares a function."""
+    return not info.is_made_up and info.declaration.file != body.unit.parsed.path
+
+
+def looked_at(body: Body, info: FunctionInfo, objects: int) -> frozenset[int] | None:
+    """The arguments, behind so many objects, that a function which is only declared cannot write through."""
+    if info.body is not None or info.is_builtin or info.is_made_up:
+        return None
+    types = enumerate(parameter.node.type.canonical for parameter in info.parameters)
+    return frozenset(
+        objects + at for at, type_ in types if type_.kind == K.POINTER and type_.pointee.is_const
+    )
 
 
 # ----------------------------------------------------------------------------- making
@@ -289,7 +335,8 @@ def made_at(body: Body, node: Node, where: Location, span: Span) -> list[Stmt] |
     if constructor is None or constructor.kind != C.CONSTRUCTOR:
         return None
     info = body.unit.function(constructor)
-    if info.is_builtin or info.is_made_up or (info.body is None and not where.type.fields):
+    is_empty = info.body is None and not where.type.fields and not is_elsewhere(body, info)
+    if info.is_builtin or info.is_made_up or is_empty:
         return None
     arguments = [child for child in node.children if child.kind >= 100]
     if where.type.kind is ir.TypeKind.ARRAY:

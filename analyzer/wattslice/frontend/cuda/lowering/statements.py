@@ -105,6 +105,15 @@ def lower(body: Body, node: Node) -> list[Stmt]:
 
 
 def _lower(body: Body, node: Node) -> list[Stmt]:
+    macro = _macro_in_front(body, node) if body.is_host and node.kind != C.DECL_STMT else None
+    if macro is None:
+        return _lowered(body, node)
+    region = body.region()
+    inner = Block(tuple(_lowered(body, node)), region, body.unit.spans.span(node))
+    return [_any_times(body, inner, macro)]
+
+
+def _lowered(body: Body, node: Node) -> list[Stmt]:
     body.nodes += 1
     handler = STATEMENTS.get(node.kind)
     if handler is not None and node.kind in _SELF_SPANNED:
@@ -177,12 +186,12 @@ def _expression_statement(body: Body, node: Node) -> list[Stmt]:
 
 def _macro_around(body: Body, node: Node, call: ir.Call) -> str | None:
     """A name that nothing declares and that is given a launch, `REPEAT(4, k<<<1, 32>>>());`."""
-    if not (known := body.unit.parsed.recovered.declared):
+    if not (unknown := body.unit.parsed.recovered.unknown):
         return None
     inner = (e for argument in call.arguments for e in ir.walk_expressions(argument))
     found = re.match(r"\w+", body.unit.spans.text(node))
     name = "" if found is None else found[0]
-    is_given = name in {one.name for one in known} and any(isinstance(e, ir.LaunchCall) for e in inner)
+    is_given = name in unknown and any(isinstance(e, ir.LaunchCall) for e in inner)
     return name if is_given else None
 
 
@@ -579,23 +588,22 @@ def note_object(body: Body, where: Location, type_: ClangType, span: Span) -> No
 
 @statement(C.COMPOUND_STMT)
 def _(body: Body, node: Node) -> list[Stmt]:
-    inner = as_block(body, node)
-    macro = _macro_in_front(body, node) if body.is_host else None
-    return [inner] if macro is None else [_any_times(body, inner, macro)]
+    return [as_block(body, node)]
 
 
-_MACRO = regex(rb"\b([A-Za-z_]\w*)\s*(?:\((?:[^(){};]|\([^(){};]*\))*\))?\s*$")
+_NESTED = rb"(?:[^(){};]|\((?:[^(){};]|\((?:[^(){};]|\([^(){};]*\))*\))*\))*"
+_MACRO = regex(rb"\b([A-Za-z_]\w*)\s*(?:\(" + _NESTED + rb"\))?(?:\s|//[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*$")
 _LONGEST_MACRO = 400
 
 
 def _macro_in_front(body: Body, node: Node) -> str | None:
-    """A name that nothing declares in front of a brace, `FOR_RANGE(i, 10) {`: a macro of a missing header."""
-    where = body.unit.spans.source(node)
-    if where is None or not (known := body.unit.parsed.recovered.declared):
+    """A name that nothing declares in front of a statement, `REP(i, 10) f();`: a macro of a lost header."""
+    unknown = body.unit.parsed.recovered.unknown
+    if not unknown or (where := body.unit.spans.source(node)) is None:
         return None
     found = _MACRO.search(where[0].data, max(0, where[1] - _LONGEST_MACRO), where[1])
     name = None if found is None else found[1].decode()
-    return name if name in {one.name for one in known} else None
+    return name if name in unknown else None
 
 
 def _any_times(body: Body, inner: Block, macro: str) -> ir.Loop:
