@@ -62,7 +62,7 @@ def test_each_test_fails_before_and_the_tests_of_each_table_pass_after(tmp_path:
     assert status == 1, said
     assert {test for test in tests if f"FAILED {test}" not in said and f"ERROR {test}" not in said} == set()
     for name in EDITED:
-        (test,) = (new for old, new in headers(name) if new in tests)
+        (test,) = (new for _, new in headers(name) if new in tests)
         apply(name, tmp_path, "--exclude", test)
         renewals, of_table = after(name)
         for command in renewals:
