@@ -62,6 +62,7 @@ def nothing_of_the_user(monkeypatch: pytest.MonkeyPatch, homes: Iterator[Path]) 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.delenv("COLUMNS", raising=False)  # tables are as wide as it says
     monkeypatch.setenv("WATTSLICE_CACHE", "off")  # what breaks us on purpose must not be answered from it
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # nobody pulls the plug: hundreds of waits for the disk
 
 
 @pytest.fixture
