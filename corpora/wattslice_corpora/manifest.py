@@ -7,6 +7,7 @@ Wang & Chen 2013 (Tables 2 and 3); the others span what people run on GPUs.
 import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -127,7 +128,13 @@ class CorpusKernel(Struct, frozen=True):
         return self.why_not_repeatable is None
 
 
-def load_manifest(directory: Path = KERNEL_DIRECTORY) -> tuple[CorpusKernel, ...]:
+@cache
+def load_manifest() -> tuple[CorpusKernel, ...]:
+    """All programs of the corpus, read once. Raises `ManifestError` as `read_manifest` does."""
+    return read_manifest(KERNEL_DIRECTORY)
+
+
+def read_manifest(directory: Path) -> tuple[CorpusKernel, ...]:
     """All programs below `directory`: families by name, programs in the order of their manifest.
 
     Raises `ManifestError` when there is no manifest, or one cannot be read, is not TOML, lacks an entry,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,21 @@ def run_kernel(
     textures: dict[str | int, Texture] | None = None,
 ) -> Ran:
     """Runs the last kernel of `text`; arrays are copied to device memory, bytes are records."""
-    program = lower(folder, text)
-    kernel = program.kernels[-1]
+    return run(lower(folder, text), -1, arguments, grid, block, shared_bytes, allowance, textures)
+
+
+def run(
+    program: ir.Program,
+    number: int,
+    arguments: Sequence[Array | int | float | bytes],
+    grid: tuple[int, int, int] | int = 1,
+    block: tuple[int, int, int] | int = 32,
+    shared_bytes: int = 0,
+    allowance: Allowance | None = None,
+    textures: dict[str | int, Texture] | None = None,
+) -> Ran:
+    """The same with a kernel of a program that was read."""
+    kernel = program.kernels[number]
     memory = DeviceMemory()
     given: list[Any] = []
     addresses: list[tuple[int, Array]] = []

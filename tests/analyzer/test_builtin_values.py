@@ -15,7 +15,8 @@ from wattslice.launches.host_api import mathematics
 from wattslice.launches.memory import Unknown
 from wattslice.profiling.interpreter.errors import InterpreterError
 
-from .interpreted import run_kernel
+from .interpreted import run
+from .lowered import lower
 
 _S = Semantics
 _NO_NUMBER = {_S.OPAQUE, _S.EFFECT, _S.BROADCAST, _S.UNIFORM, _S.IDENTITY, _S.BARRIER, _S.NONE}
@@ -83,35 +84,50 @@ def test_the_table_knows_many_values():
     } <= names
 
 
-@pytest.mark.parametrize("signature", DECLARED, ids=" ".join)
-def test_a_known_value_is_counted_as_it_is_interpreted(signature, tmp_path):
-    name, result, *types = signature
-    given = _arguments(types)
-    parameters = "".join(f", {type_} *p{number}" for number, type_ in enumerate(types))
-    call = f"{name}({', '.join(f'p{number}[threadIdx.x]' for number in range(len(types)))})"
-    text = f"__global__ void k({result} *out{parameters}) {{ out[threadIdx.x] = {call}; }}"
-    type_ = np.dtype(_TYPES[result])
-    if name.endswith(_DIRECTED):
-        with pytest.raises(InterpreterError, match=f"'{name}' is not interpreted"):
-            run_kernel(tmp_path, text, np.zeros(8, type_), *given, block=8)
-        return
-    interpreted = run_kernel(tmp_path, text, np.zeros(8, type_), *given, block=8).arrays[0]
+def test_known_values_are_counted_as_they_are_interpreted(tmp_path):
+    """Each in a kernel of its own, of one file."""
+    texts = []
+    for number, (name, result, *types) in enumerate(DECLARED):
+        parameters = "".join(f", {type_} *p{at}" for at, type_ in enumerate(types))
+        call = f"{name}({', '.join(f'p{at}[threadIdx.x]' for at in range(len(types)))})"
+        texts.append(
+            f"__global__ void k{number}({result} *out{parameters}) {{ out[threadIdx.x] = {call}; }}\n"
+        )
+    program = lower(tmp_path, "".join(texts))
+    assert len(program.kernels) == len(DECLARED)
+    for number, (name, result, *types) in enumerate(DECLARED):
+        given = _arguments(types)
+        type_ = np.dtype(_TYPES[result])
+        arrays = [np.zeros(8, type_), *given]
+        if name.endswith(_DIRECTED):
+            with pytest.raises(InterpreterError, match=f"'{name}' is not interpreted"):
+                run(program, number, arrays, block=8)
+        else:
+            interpreted = run(program, number, arrays, block=8).arrays[0]
+            _check(name, DECLARED[name, result, *types], given, interpreted)
+
+
+def _check(name, semantics, given, interpreted):
+    """By lanes, by one number, and by the host."""
+    signature = f"{name} of {[a.dtype.name for a in given]}"
+    type_ = interpreted.dtype
     bits = 8 * given[0].dtype.itemsize
     lanes = [a.astype(np.float64 if a.dtype.kind == "f" else np.int64) for a in given]
-    counted = apply(DECLARED[signature], lanes, bits, name)
-    assert isinstance(counted, np.ndarray), counted
+    counted = apply(semantics, lanes, bits, name)
+    assert isinstance(counted, np.ndarray), (signature, counted)
     with np.errstate(invalid="ignore"):
-        np.testing.assert_allclose(counted.astype(type_), interpreted, rtol=1e-6)
+        np.testing.assert_allclose(counted.astype(type_), interpreted, rtol=1e-6, err_msg=signature)
     for lane in range(8):
         numbers = [a[lane].item() for a in given]
-        alone = apply(DECLARED[signature], numbers, bits, name)
+        alone = apply(semantics, numbers, bits, name)
         hosted = mathematics(name, tuple(numbers))
         if isinstance(hosted, Unknown):
-            assert np.isnan(interpreted[lane]), hosted
+            assert np.isnan(interpreted[lane]), (signature, hosted)
             hosted = None
         for value in (alone, *([] if hosted is None else [hosted])):
-            as_stored = np.array(value & (1 << 64) - 1, np.uint64) if isinstance(value, int) else value
-            np.testing.assert_allclose(np.asarray(as_stored).astype(type_), interpreted[lane], rtol=1e-6)
+            stored = np.array(value & (1 << 64) - 1, np.uint64) if isinstance(value, int) else value
+            found = np.asarray(stored).astype(type_)
+            np.testing.assert_allclose(found, interpreted[lane], rtol=1e-6, err_msg=signature)
 
 
 @pytest.mark.parametrize(

@@ -20,19 +20,26 @@ from wattslice.counting.iterations import Survey, kinds_of, needed, nodes, surve
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir.loops import shape_of
 from wattslice.ir.walking import children
-from wattslice.launches.launch import KernelLaunch
+from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
+from wattslice.launches.resolver import resolve_launches
+from wattslice_models.gpu import load_gpu
 
-from .interpreted import run_kernel
+from .interpreted import run
+from .lowered import lower
 from .source_text import launch_of
 
 N = 100_000
 
 
-def kernel(body: str, n: int = N) -> KernelLaunch:
-    return launch_of(
-        f"__global__ void k(float *x, int n) {{ int t = blockIdx.x * blockDim.x + threadIdx.x; float s = 0;"
-        f" {body} x[t] = s; }} int main() {{ k<<<4, 128>>>(0, {n}); }}"
+def kernel_text(name: str, body: str) -> str:
+    return (
+        f"__global__ void {name}(float *x, int n) {{ int t = blockIdx.x * blockDim.x + threadIdx.x;"
+        f" float s = 0; {body} x[t] = s; }}\n"
     )
+
+
+def kernel(body: str, n: int = N) -> KernelLaunch:
+    return launch_of(f"{kernel_text('k', body)}int main() {{ k<<<4, 128>>>(0, {n}); }}")
 
 
 def loads(launch: KernelLaunch, profile: ExecutionProfile) -> float:
@@ -236,34 +243,30 @@ def _random_body(rng: random.Random) -> str:
     )
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(60), *(pytest.param(n, marks=pytest.mark.slow) for n in range(60, 150))]
-)
-def test_random_loops_against_the_interpreter(seed: int, tmp_path, monkeypatch: pytest.MonkeyPatch):
-    rng = random.Random(seed)
-    n = rng.randrange(50, 400)
-    text = _random_body(rng)
-    launch = kernel(text, n)
-    ran = run_kernel(
-        tmp_path,
-        "__global__ void k(float *x, int n) { int t = blockIdx.x * blockDim.x + threadIdx.x; float s = 0;"
-        f" {text} x[t] = s; }}",
-        np.zeros(1000, "f4"),
-        n,
-        grid=4,
-        block=128,
-    )
+@pytest.mark.parametrize("first", [0, 30, *(pytest.param(n, marks=pytest.mark.slow) for n in (60, 90, 120))])
+def test_random_loops_against_the_interpreter(first: int, tmp_path, monkeypatch: pytest.MonkeyPatch):
+    drawn: list[tuple[int, str]] = []
+    for seed in range(first, first + 30):
+        rng = random.Random(seed)
+        drawn.append((rng.randrange(50, 400), _random_body(rng)))
+    kernels = "".join(kernel_text(f"k{number}", text) for number, (_, text) in enumerate(drawn))
+    calls = "".join(f"k{number}<<<4, 128>>>(0, {n});" for number, (n, _) in enumerate(drawn))
+    program = lower(tmp_path, f"{kernels}int main() {{ {calls} }}")
+    launches = resolve_launches(program, NO_OVERRIDES, load_gpu("v100"))
+    assert [launch.kernel for launch in launches] == list(program.kernels)
     monkeypatch.setattr(counting, "ALLOWANCE", 300.0)  # so that few are run one by one
-    profile = count(launch)
-    truth = np.array(ran.execution.thread_counts) / 512
-    found = np.array(profile.thread_counts)
-    if profile.assumptions:
-        off = np.abs(found - truth) / np.maximum(
-            truth, max((loop.assumed for loop in profile.loops), default=1)
-        )
-        assert off.max() <= bound(profile) + 1e-9, text
-    else:
-        np.testing.assert_allclose(found, truth, rtol=1e-9, err_msg=text)
+    for number, (n, text) in enumerate(drawn):
+        ran = run(program, number, (np.zeros(1000, "f4"), n), grid=4, block=128)
+        profile = count(launches[number])
+        truth = np.array(ran.execution.thread_counts) / 512
+        found = np.array(profile.thread_counts)
+        if profile.assumptions:
+            off = np.abs(found - truth) / np.maximum(
+                truth, max((loop.assumed for loop in profile.loops), default=1)
+            )
+            assert off.max() <= bound(profile) + 1e-9, text
+        else:
+            np.testing.assert_allclose(found, truth, rtol=1e-9, err_msg=text)
 
 
 def test_loops_inside_each_other_that_take_too_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:

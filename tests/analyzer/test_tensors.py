@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -59,41 +60,48 @@ def test_a_size_is_a_named_assumption():
     assert kernel.work.counts_per_thread.fp32 == 1  # n of the kernel is the same
 
 
-@pytest.mark.parametrize(
-    ("body", "set_", "grid"),
-    [
-        ("x.numel()", ["x.numel=1000"], 4),
-        ("x.size(0) * x.size(1)", ["x.size0=100", "x.size1=10"], 4),
-        ("x.sizes()[0]", ["x.size0=257"], 2),
-        ("x.size(-1)", ["x.size_1=513"], 3),
-        ("y.numel()", ["x.numel=1000"], 4),
-        ("x.contiguous().to(torch::kFloat).size(2)", ["x.size2=300"], 2),
-        ("torch::empty({3, x.size(0)}).numel()", ["x.size0=100"], 2),
-        ("torch::zeros({5, 1024}).size(1)", [], 4),
-        ("torch::zeros({5, 300}).size(-1)", [], 2),
-        ("x.transpose(0, 1).size(0)", ["x.size1=300"], 2),
-        ("x.permute({2, 0, 1}).size(0)", ["x.size2=300"], 2),
-        ("torch::empty({300, 5, 700}).permute({1, 2, 0}).size(1)", [], 3),
-        ("x.narrow(1, 0, 300).size(1)", [], 2),
-        ("x.narrow(1, 0, 300).size(0)", ["x.size0=700"], 3),
-        ("torch::empty({4, 5, 60}).narrow(2, 0, 20).numel()", [], 2),
-        ("torch::empty({700, 300}).select(0, 3).size(0)", [], 2),
-        ("x.unsqueeze(0).size(1)", ["x.size0=700"], 3),
-        ("torch::empty({1, 700}).squeeze(0).size(0)", [], 3),
-        ("torch::empty({300, 2, 3}).permute({1, 2, 0}).contiguous().view({-1, 4}).size(0)", [], 2),
-        ("torch::zeros({6, 1024}).view({-1, 512}).size(0) * 100", [], 5),
-        ("x.transpose(-1, -2).size(0)", ["x.dim=2", "x.size1=300"], 2),
-        ("torch::empty({3, 5, 700}).transpose(-1, 0).size(0)", [], 3),
-        ("x.stride(0) * x.size(0)", ["x.size0=100", "x.size1=10", "x.dim=2"], 4),
-        ("torch::empty({2, 300, 4}).stride(-3)", [], 5),
-        ("x.numel() + x.size(2)", ["x.numel=300", "x.size2=300"], 3),
-        ("x.numel() + x.size(0)", ["x.size0=300", "x.dim=1"], 3),
-        ("x.numel() + x.size(-1)", ["x.size0=300", "x.size_1=2", "x.dim=2"], 3),
-    ],
+SET_SIZES = (
+    ("x.numel()", ["x.numel=1000"], 4),
+    ("x.size(0) * x.size(1)", ["x.size0=100", "x.size1=10"], 4),
+    ("x.sizes()[0]", ["x.size0=257"], 2),
+    ("x.size(-1)", ["x.size_1=513"], 3),
+    ("y.numel()", ["x.numel=1000"], 4),
+    ("x.contiguous().to(torch::kFloat).size(2)", ["x.size2=300"], 2),
+    ("torch::empty({3, x.size(0)}).numel()", ["x.size0=100"], 2),
+    ("torch::zeros({5, 1024}).size(1)", [], 4),
+    ("torch::zeros({5, 300}).size(-1)", [], 2),
+    ("x.transpose(0, 1).size(0)", ["x.size1=300"], 2),
+    ("x.permute({2, 0, 1}).size(0)", ["x.size2=300"], 2),
+    ("torch::empty({300, 5, 700}).permute({1, 2, 0}).size(1)", [], 3),
+    ("x.narrow(1, 0, 300).size(1)", [], 2),
+    ("x.narrow(1, 0, 300).size(0)", ["x.size0=700"], 3),
+    ("torch::empty({4, 5, 60}).narrow(2, 0, 20).numel()", [], 2),
+    ("torch::empty({700, 300}).select(0, 3).size(0)", [], 2),
+    ("x.unsqueeze(0).size(1)", ["x.size0=700"], 3),
+    ("torch::empty({1, 700}).squeeze(0).size(0)", [], 3),
+    ("torch::empty({300, 2, 3}).permute({1, 2, 0}).contiguous().view({-1, 4}).size(0)", [], 2),
+    ("torch::zeros({6, 1024}).view({-1, 512}).size(0) * 100", [], 5),
+    ("x.transpose(-1, -2).size(0)", ["x.dim=2", "x.size1=300"], 2),
+    ("torch::empty({3, 5, 700}).transpose(-1, 0).size(0)", [], 3),
+    ("x.stride(0) * x.size(0)", ["x.size0=100", "x.size1=10", "x.dim=2"], 4),
+    ("torch::empty({2, 300, 4}).stride(-3)", [], 5),
+    ("x.numel() + x.size(2)", ["x.numel=300", "x.size2=300"], 3),
+    ("x.numel() + x.size(0)", ["x.size0=300", "x.dim=1"], 3),
+    ("x.numel() + x.size(-1)", ["x.size0=300", "x.size_1=2", "x.dim=2"], 3),
 )
-def test_sizes_that_are_set(body, set_, grid):
-    (kernel,) = analysed(SCALE.replace("BODY", body), set=set_)
-    assert (kernel.launch.grid, kernel.launch.source) == ((grid, 1, 1), LaunchSource.HOST_CODE)
+"""What is launched with, the sizes that are set, the grid."""
+
+
+def test_sizes_that_are_set():
+    """In one file, in which each has a kernel, a function and tensors of its own."""
+
+    def own(text: str, number: int) -> str:
+        return re.sub(r"(?<!\.)\b(?:[xy]|scaled?)\b", rf"\g<0>{number}", text)
+
+    text = "".join(own(SCALE.replace("BODY", body), number) for number, (body, _, _) in enumerate(SET_SIZES))
+    sizes = [own(one, number) for number, (_, set_, _) in enumerate(SET_SIZES) for one in set_]
+    found = [(kernel.launch.grid, kernel.launch.source) for kernel in analysed(text, set=sizes)]
+    assert found == [((grid, 1, 1), LaunchSource.HOST_CODE) for _, _, grid in SET_SIZES]
 
 
 def test_accessors_have_the_sizes_of_their_tensor():

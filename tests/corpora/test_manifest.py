@@ -14,6 +14,7 @@ from wattslice_corpora.manifest import (
     Variant,
     VariantRole,
     load_manifest,
+    read_manifest,
 )
 from wattslice_corpora.manifest_page import corpus_page, main
 
@@ -109,7 +110,7 @@ def family(directory: Path, name: str, text: str) -> Path:
 
 
 def test_what_a_manifest_says(tmp_path: Path):
-    (program,) = load_manifest(family(tmp_path, "f", GOOD))
+    (program,) = read_manifest(family(tmp_path, "f", GOOD))
     assert (program.family, program.file) == ("f", tmp_path / "f" / "a.cu")
     assert [(run.size, run.arguments) for run in program.runs] == [
         (RunSize.SMALL, (2,)),
@@ -123,7 +124,7 @@ def test_what_a_manifest_says(tmp_path: Path):
         'variant = { pair = "p", role = "good" }',
         'variant = [{ pair = "p", role = "good", kernel = "k" }, { pair = "p", role = "bad", kernel = "k" }]',
     )
-    (program,) = load_manifest(family(tmp_path, "f", both))
+    (program,) = read_manifest(family(tmp_path, "f", both))
     assert (program.repeatable, program.why_not_repeatable) == (False, "sorts in place")
     assert [(variant.role, variant.kernel) for variant in program.variants] == [
         (VariantRole.GOOD, "k"),
@@ -159,21 +160,21 @@ def test_what_a_manifest_says(tmp_path: Path):
 )
 def test_a_bad_manifest_names_the_entry(tmp_path: Path, old: str, new: str, message: str):
     with pytest.raises(ManifestError, match=re.escape(message)):
-        load_manifest(family(tmp_path, "f", GOOD.replace(old, new, 1)))
+        read_manifest(family(tmp_path, "f", GOOD.replace(old, new, 1)))
 
 
 def test_no_manifest_an_unreadable_one_and_a_name_used_twice(tmp_path: Path):
     with pytest.raises(ManifestError, match="no family"):
-        load_manifest(tmp_path)
+        read_manifest(tmp_path)
     (tmp_path / "f" / "manifest.toml").mkdir(parents=True)
     with pytest.raises(ManifestError, match="cannot be read"):
-        load_manifest(tmp_path)
+        read_manifest(tmp_path)
     (tmp_path / "f" / "manifest.toml").rmdir()
     family(tmp_path, "f", GOOD)
     with pytest.raises(
         ManifestError, match=r"g: program name 'a' is used twice, also in .*f; names must differ"
     ):
-        load_manifest(family(tmp_path, "g", GOOD))
+        read_manifest(family(tmp_path, "g", GOOD))
 
 
 def test_the_page_of_the_corpus_is_up_to_date():

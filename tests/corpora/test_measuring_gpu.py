@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Iterable
 from ctypes.util import find_library
 from pathlib import Path
 
@@ -71,15 +72,16 @@ from wattslice_corpora.measuring.nvml import NvmlSensor
 from wattslice_corpora.measuring.power import power_of
 from wattslice_corpora.measuring.program import Choice
 
-folder, library, source, kernel, occurrence, window_s = sys.argv[1:]
+folder, library, source, kernels, occurrence, window_s = sys.argv[1:]
 builder = Builder(find_nvcc(), Path(folder), "sm_90", ("-cudart", "none", library))
 bench = GpuBench(NvmlSensor(), builder, Timing(0.3, 0.3, float(window_s), start_limit_s=1.0))
-configuration = Configuration("t", "1", "fake", "t", Path(source), Choice(kernel, int(occurrence)))
-try:
-    measured = bench.measure(configuration)
-    print(json.dumps(asdict(measured_row(configuration, measured, power_of(measured.trace)))))
-except ConfigurationError as error:
-    print(json.dumps({"error": str(error)}))
+for kernel in kernels.split("; "):
+    configuration = Configuration("t", "1", "fake", "t", Path(source), Choice(kernel, int(occurrence)))
+    try:
+        measured = bench.measure(configuration)
+        print(json.dumps(asdict(measured_row(configuration, measured, power_of(measured.trace)))))
+    except ConfigurationError as error:
+        print(json.dumps({"error": str(error)}))
 bench.close()
 """
 
@@ -147,13 +149,21 @@ def child_of(parent: int, name: str) -> int:
 def measure(
     fake_gpu: Path, kernel: str, occurrence: int = 0, window_s: float = 2.1, **fakes: str
 ) -> dict[str, object]:
+    (row,) = measured(fake_gpu, (kernel,), occurrence, window_s, **fakes)
+    return row
+
+
+def measured(
+    fake_gpu: Path, kernels: Iterable[str], occurrence: int, window_s: float, **fakes: str
+) -> list[dict[str, object]]:
+    """A row of each kernel, one after the other."""
     source = fake_gpu / "t.cu"
     source.write_text(PROGRAM)
     library = str(fake_gpu / "libfake.a")
-    arguments = (str(fake_gpu / "build"), library, str(source), kernel, str(occurrence), str(window_s))
-    done = python(fake_gpu, BENCH, *arguments, **fakes)
+    chosen = ("; ".join(kernels), str(occurrence), str(window_s))
+    done = python(fake_gpu, BENCH, str(fake_gpu / "build"), library, str(source), *chosen, **fakes)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 COMMAND = "import sys; from wattslice.cli import main; sys.exit(main())"
@@ -236,23 +246,21 @@ class TestProgram:
         assert row["shared_bytes"] == 64
         assert row["launches"] == pytest.approx(21000, rel=0.02)
 
-    @pytest.mark.parametrize(
-        ("name", "blocks"),
-        [
-            ("first::step", 3),
-            ("v2::step", 4),
-            ("step", 3),
-            ("hidden", 5),
-            ("(anonymous namespace)::hidden", 5),
-            ("scale<float>", 2),
-            ("f", 6),
-            ("bounded", 7),
-            ("deduced<float>", 8),
-        ],
-    )
-    def test_a_kernel_is_found_by_its_name(self, fake_gpu: Path, name: str, blocks: int):
-        row = measure(fake_gpu, name, window_s=0.1)
-        assert (row["kernel"], row["grid"]) == (name, [blocks, 3 if blocks == 2 else 1, 1])
+    def test_a_kernel_is_found_by_its_name(self, fake_gpu: Path):
+        blocks = {
+            "first::step": 3,
+            "v2::step": 4,
+            "step": 3,
+            "hidden": 5,
+            "(anonymous namespace)::hidden": 5,
+            "scale<float>": 2,
+            "f": 6,
+            "bounded": 7,
+            "deduced<float>": 8,
+        }
+        rows = measured(fake_gpu, blocks, 0, 0.1)
+        found = [(row["kernel"], row["grid"]) for row in rows]
+        assert found == [(name, [x, 3 if x == 2 else 1, 1]) for name, x in blocks.items()]
 
     def test_a_file_that_the_source_includes_makes_another_program(self, fake_gpu: Path, tmp_path: Path):
         source, part = tmp_path / "t.cu", tmp_path / "part.inl"
