@@ -686,3 +686,31 @@ def test_bits_of_a_word_are_taken_out_of_it(member: str, shf: float, lop: float)
     main = "int main() { k<<<1, 32>>>(0, 0); }"
     mix = lower_instructions(*launched(record + kernel.format("B", member) + main))
     assert (mix.number(K.SHF), mix.number(K.LOP)) == (shf, lop)
+
+
+FEW = """
+__global__ void k(float* __restrict__ o, const float* __restrict__ a, int m, int q) {{
+  int t = threadIdx.x; float s = 0; for (int k = 0; k < m; k++) {{ {body} }} o[t] = s;
+}}
+int main() {{ k<<<4, 256>>>(0, 0, 48, {q}); }}
+"""
+ALIKE = "for (int c = 0; c < q; c++) s += a[(k * q + c) * 64 + t];"
+OTHER = "int e = k % q + 1; for (int c = 0; c < e; c++) s += a[c * 64 + t + k];"
+
+
+@pytest.mark.parametrize(
+    ("body", "q", "instructions"),
+    [  # SASS of nvcc 13 for a100, executed by a warp
+        (ALIKE, 2, 1080),
+        (ALIKE, 3, 1080),
+        (ALIKE, 4, 1896),
+        ("float v = 0; for (int c = 0; c < q; c++) v += a[c * 64 + t + k]; s += v * v;", 2, 1078),
+        ("for (int d = -q; d <= 0; d++) s += a[(k + d + q) * 64 + t];", 1, 1176),
+        (OTHER, 3, 2144),
+    ],
+)
+def test_how_few_iterations_are_left_over_is_computed_ahead_of_the_loop_around(
+    body: str, q: int, instructions: float
+):
+    mix = lower_instructions(*launched(FEW.format(body=body, q=q)))
+    assert mix.total == pytest.approx(instructions, rel=0.15)

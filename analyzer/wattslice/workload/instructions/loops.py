@@ -578,12 +578,38 @@ class Loops(Expressions):
         # is there an iteration at all (the first of the tests above); with unrolling also: how many are left
         # over, is there a full round
         guard: Cost = ((InstructionKind.BRANCH, 1.0),)
-        if is_divided:
+        if is_divided and (around := self.may_divide_ahead(stmt, level)) is not None:
+            guard = ((InstructionKind.ISETP, 2.0), (InstructionKind.BRANCH, 2.0), (InstructionKind.MOV, 2.0))
+            self.decide(self.guard, around.entry_region, _DIVIDED, ())
+        elif is_divided:
             more = ((InstructionKind.IADD, 5.0), (InstructionKind.LOP, 1.0), (InstructionKind.MOV, 3.0))
             guard = ((InstructionKind.ISETP, 4.0), (InstructionKind.BRANCH, 3.0), *more)
         guard += ((InstructionKind.ISETP, float(len(further))),) * bool(further and counters)
         self.decide(self.guard, level.entry_region, guard, () if level.rounds is None else (level.rounds,))
         return None
+
+    def may_divide_ahead(self, stmt: Loop, level: LoopLevel) -> LoopLevel | None:
+        """The loop around, where each of its iterations leaves the same few iterations over, and no round.
+
+        What decides how many is computed ahead of it then (SASS of nvcc 13).
+        """
+        tests = () if stmt.condition is None else walk_expressions(stmt.condition)
+        if level.parent is None or (level.trips or math.inf) >= PARTIAL_UNROLL:
+            return None
+        if any(isinstance(expr, Load | InlinedCall) for expr in tests):
+            return None
+        names = _bounds(stmt) - frozenset(_steps(stmt, self.facts.loops[stmt]))
+        known = [value for name in names if (value := self.environment.get(name)) is not None]
+        return None if level.parent in varying(known) else level.parent
+
+
+_DIVIDED = (
+    (InstructionKind.ISETP, 2.0),
+    (InstructionKind.BRANCH, 1.0),
+    (InstructionKind.IADD, 5.0),
+    (InstructionKind.LOP, 1.0),
+    (InstructionKind.MOV, 1.0),
+)
 
 
 class _Copies(Struct, frozen=True):
