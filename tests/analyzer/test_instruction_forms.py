@@ -714,3 +714,30 @@ def test_how_few_iterations_are_left_over_is_computed_ahead_of_the_loop_around(
 ):
     mix = lower_instructions(*launched(FEW.format(body=body, q=q)))
     assert mix.total == pytest.approx(instructions, rel=0.15)
+
+
+GUARDED = FEW.format(body="{body}", q=64)
+NEAR = "int x = t + k - 8; "
+
+
+@pytest.mark.parametrize(
+    ("body", "copies"),
+    [  # SASS of nvcc 13: where no iteration is sure to load, pointers do not step along
+        ("if (t + k < q * 9) s += a[t + k];", 4),
+        (NEAR + "if (x >= 0 && x < q) s += a[x];", 4),
+        (NEAR + "s += x >= 0 && x < q ? a[x] : 0.f;", 4),
+        (NEAR + "if (x < 0) continue; s += a[x];", 4),
+        ("if (k < t) s += a[k * m + t]; else s += a[k];", 4),
+        ("float v = 0; if (k < q) v = a[k * m + t]; s += v * v;", 4),
+        ("if (a[k * m + t] > 0.5f) s += 1;", 16),
+        ("if (a[k * m + t] > 0.5f) s += a[k];", 16),
+        ("float v = a[k * m + t]; if (k < q) s += v;", 16),
+        ("float v = a[k * m + t]; if (v < 0.1f) continue; s += v;", 16),
+        # what no thread and no iteration changes has a loop for each case
+        ("if (q > 3) s += a[k * m + t]; else s -= 1;", 16),
+        ("if (t > 3) s += a[k * m + t]; else s -= 1;", 4),
+    ],
+)
+def test_a_loop_that_may_load_has_four_copies_and_one_that_does_has_more(body: str, copies: int):
+    mix = lower_instructions(*launched(GUARDED.replace("{body}", body)))
+    assert mix.number(K.BRANCH) == pytest.approx(48 / copies + 4, abs=0.5)
