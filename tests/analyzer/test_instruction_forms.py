@@ -53,6 +53,7 @@ def test_the_way_is_divided_by_the_stride_once_before_the_loop():
 
 
 LIMITED = "int i = threadIdx.x + 4000; float s = 0; {loop} a[i] = s;"
+FAR = "for (int j = 0; j < n; j++) { if (i * 3 + j >= 99999) break; s += b[j]; }"
 ONE_LIMIT = "int e = min(n, i); for (int j = 0; j < e; j++) s += b[j];"
 
 
@@ -77,8 +78,26 @@ ONE_LIMIT = "int e = min(n, i); for (int j = 0; j < e; j++) s += b[j];"
         ("for (int j = 0; j < n; j++) { if (n * 4 + j >= 99999) break; s += b[j]; }", False),
         ("for (int j = 0; j < n; j++) { if (i + n + j >= 99999) break; s += b[j]; }", False),
         ("for (int j = 0; j < n; j++) { if (n * 4 >= 99999 - j) break; s += b[j]; }", False),
-        ("for (int j = 0; j < n && n * 4 + j < 99999; j++) s += b[j];", False),
+        ("for (int j = 0; j < n && n / 3 + j < 99999; j++) s += b[j];", False),
         ("for (int j = 0; j < n && j < c[0]; j++) s += b[j];", False),
+        # what is there ahead of the loop is not computed: SASS of 64 iterations 246 to 261 instructions, else
+        # 722 to 726
+        ("if (i * 3 < n) s = 1; " + FAR, True),
+        ("s = b[i * 3]; " + FAR, True),
+        ("s = b[i * 3 + 1]; " + FAR.replace("3", "3 + 1"), True),
+        ("if (x < 9) s = b[i * 3]; " + FAR, False),
+        ("s = b[i * 3]; i += n; " + FAR, False),
+        # a number that the test alone reads is part of it (SASS 250 to 265, not 723)
+        ("for (int j = 0; j < n; j++) { int k = i + j; if (k >= 99999) break; s += b[j]; }", True),
+        ("for (int j = 0; j < n; j++) { int k = i + j, m = k; if (m >= 99999) break; s += b[j]; }", True),
+        ("for (int j = 0; j < n; j++) { int e = i - n * 2; if (j >= e + 9999) break; s += b[j]; }", True),
+        ("for (int j = 0; j < n; j++) { int k = i * 3 + j; if (k >= 99999) break; s += b[j]; }", False),
+        ("for (int j = 0; j < n; j++) { int k = i + j; if (k >= 99999) break; s += b[k]; }", False),
+        # what follows && may compute more (SASS 246 to 263)
+        ("for (int j = 0; j < n && n * 4 + j < 99999; j++) s += b[j];", True),
+        ("for (int j = 0; j < n && i * 3 + n * 5 + j < 99999; j++) s += b[j];", True),
+        ("for (int j = 0; j < n && (n ^ i) + j < 99999; j++) s += b[j];", True),
+        ("int j = 0; while (j < n && n * 4 + j < 99999) s += b[j++];", True),
         # what is unsigned may wrap, what steps further may step over the end
         ("for (unsigned j = 0; j < (unsigned)n && j < (unsigned)i; j++) s += b[j];", False),
         ("for (int j = 0; j < n && j < i; j += 2) s += b[j];", False),
@@ -87,7 +106,8 @@ ONE_LIMIT = "int e = min(n, i); for (int j = 0; j < e; j++) s += b[j];"
         ("int j = 0; while (j < n) { s += b[j]; j++; if (j > i) break; }", False),
         ("for (int j = 0; j < n; j++) { if (j > i || j > 9000) break; s += b[j]; }", False),
         ("for (int j = 0; j < n; j++) { if (b[j] > x) continue; s += b[j]; if (j == i) break; }", False),
-        ("for (int j = 0; j < 16; j++) { if (j > n) break; s += b[j]; }", False),
+        # SASS: 20 iterations 219 instructions, 24 101
+        ("for (int j = 0; j < 20; j++) { if (j > n) break; s += b[j]; }", False),
     ],
 )
 def test_limits_of_a_counter_are_one_where_they_meet(loop: str, is_one: bool):
@@ -105,6 +125,20 @@ def test_a_break_that_constants_decide_is_the_end_of_the_loop():
     loop = "float s = 0; for (int j = 0; j < 8; j++) {{ {body} }} a[threadIdx.x] = s;"
     mix = mix_of(loop.format(body="if (j == 5) break; s += b[j];"))
     assert mix.per_thread == mix_of(loop.replace("8", "5").format(body="s += b[j];")).per_thread
+
+
+@pytest.mark.parametrize("test", ["k >= n", "n <= k", "!(k < n)"])
+def test_a_break_is_the_test_of_an_endless_loop_also_behind_what_it_reads(test: str):
+    """SASS of nvcc 13 for 64 iterations: 273 instructions, 654 with a test in each."""
+    endless, counted = (
+        mix_of(LIMITED.format(loop=loop), "<<<1, 32>>>(0, 0, 0, 4096, 1.0f)")
+        for loop in (
+            f"for (int j = 0;; j++) {{ int k = 7 + j; if ({test}) break; s += b[k]; }}",
+            "for (int j = 0; j < n - 7; j++) s += b[7 + j];",
+        )
+    )
+    assert endless.number(K.LDG) == counted.number(K.LDG)
+    assert endless.total == pytest.approx(counted.total, rel=0.04)
 
 
 def test_a_break_in_steps_is_one_branch_with_the_test():
@@ -652,3 +686,58 @@ def test_bits_of_a_word_are_taken_out_of_it(member: str, shf: float, lop: float)
     main = "int main() { k<<<1, 32>>>(0, 0); }"
     mix = lower_instructions(*launched(record + kernel.format("B", member) + main))
     assert (mix.number(K.SHF), mix.number(K.LOP)) == (shf, lop)
+
+
+FEW = """
+__global__ void k(float* __restrict__ o, const float* __restrict__ a, int m, int q) {{
+  int t = threadIdx.x; float s = 0; for (int k = 0; k < m; k++) {{ {body} }} o[t] = s;
+}}
+int main() {{ k<<<4, 256>>>(0, 0, 48, {q}); }}
+"""
+ALIKE = "for (int c = 0; c < q; c++) s += a[(k * q + c) * 64 + t];"
+OTHER = "int e = k % q + 1; for (int c = 0; c < e; c++) s += a[c * 64 + t + k];"
+
+
+@pytest.mark.parametrize(
+    ("body", "q", "instructions"),
+    [  # SASS of nvcc 13 for a100, executed by a warp
+        (ALIKE, 2, 1080),
+        (ALIKE, 3, 1080),
+        (ALIKE, 4, 1896),
+        ("float v = 0; for (int c = 0; c < q; c++) v += a[c * 64 + t + k]; s += v * v;", 2, 1078),
+        ("for (int d = -q; d <= 0; d++) s += a[(k + d + q) * 64 + t];", 1, 1176),
+        (OTHER, 3, 2144),
+    ],
+)
+def test_how_few_iterations_are_left_over_is_computed_ahead_of_the_loop_around(
+    body: str, q: int, instructions: float
+):
+    mix = lower_instructions(*launched(FEW.format(body=body, q=q)))
+    assert mix.total == pytest.approx(instructions, rel=0.15)
+
+
+GUARDED = FEW.format(body="{body}", q=64)
+NEAR = "int x = t + k - 8; "
+
+
+@pytest.mark.parametrize(
+    ("body", "copies"),
+    [  # SASS of nvcc 13: where no iteration is sure to load, pointers do not step along
+        ("if (t + k < q * 9) s += a[t + k];", 4),
+        (NEAR + "if (x >= 0 && x < q) s += a[x];", 4),
+        (NEAR + "s += x >= 0 && x < q ? a[x] : 0.f;", 4),
+        (NEAR + "if (x < 0) continue; s += a[x];", 4),
+        ("if (k < t) s += a[k * m + t]; else s += a[k];", 4),
+        ("float v = 0; if (k < q) v = a[k * m + t]; s += v * v;", 4),
+        ("if (a[k * m + t] > 0.5f) s += 1;", 16),
+        ("if (a[k * m + t] > 0.5f) s += a[k];", 16),
+        ("float v = a[k * m + t]; if (k < q) s += v;", 16),
+        ("float v = a[k * m + t]; if (v < 0.1f) continue; s += v;", 16),
+        # what no thread and no iteration changes has a loop for each case
+        ("if (q > 3) s += a[k * m + t]; else s -= 1;", 16),
+        ("if (t > 3) s += a[k * m + t]; else s -= 1;", 4),
+    ],
+)
+def test_a_loop_that_may_load_has_four_copies_and_one_that_does_has_more(body: str, copies: int):
+    mix = lower_instructions(*launched(GUARDED.replace("{body}", body)))
+    assert mix.number(K.BRANCH) == pytest.approx(48 / copies + 4, abs=0.5)

@@ -5,8 +5,8 @@ Regions and sites keep their numbers, so that the execution profile of the kerne
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ _PARTS: dict[type[Any], tuple[str, ...]] = {
 }
 _OWN = ("region", "right_region", "test_region", "step_region", "site")
 
+Node = TypeVar("Node")
 Change = Callable[[Any, Any], Any]
 """Given a node and what has become of it once its parts were changed; gives the node to put in its place."""
 
@@ -44,6 +45,17 @@ def _rewritten(node: Any, change: Change) -> Any:  # noqa: ANN401 - any node
             if new is not part:
                 changed[name] = new
     return change(node, replace(node, **changed) if changed else node)
+
+
+def with_values(node: Node, values: Mapping[ir.Variable, ir.Expr]) -> Node:
+    """A part of a kernel with values in place of the variables that it reads, those with none as they are."""
+
+    def value(_: Any, new: Any) -> Any:  # noqa: ANN401 - any node
+        if isinstance(new, ir.Read) and not new.place.path and new.place.variable in values:
+            return replace(values[new.place.variable], span=new.span)
+        return new
+
+    return _rewritten(node, value) if values else node
 
 
 def is_same_text(one: object, other: object) -> bool:

@@ -266,7 +266,8 @@ class Loops(Expressions):
             steps_on = steps_on and (constant or not self.is_long_way(stmt))
             is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
             is_plain = size - body.products <= FURTHER_ARITHMETIC
-            if steps_on and is_small and (Trait.LOADS in body.has or is_plain):
+            is_steady = Trait.STEADY in body.has or any(self.is_unswitched(one, stmt) for one in body.guards)
+            if steps_on and is_small and (is_steady or (is_plain and Trait.LOADS not in body.has)):
                 unroll = FURTHER_UNROLL
         if trips is not None and not full:
             unroll = max(1.0, min(unroll, trips))
@@ -295,6 +296,24 @@ class Loops(Expressions):
             scales_counter=scales_counter,
             wraps=not all(map(_may_not_wrap, counters.values())),
         )
+
+    def is_unswitched(self, condition: Expr, stmt: Loop) -> bool:
+        """Whether there is a loop for each case of a condition: no thread and no iteration changes it."""
+        written = self.facts.loops[stmt].written
+        for expr in walk_expressions(condition):
+            match expr:
+                case Read(place=place):
+                    value = self.environment.get(place.variable)
+                    if place.variable in written or value is None or not value.is_uniform:
+                        return False
+                case Builtin():
+                    if not self.builtin(expr).is_uniform:
+                        return False
+                case _ if not expr_is_transparent(expr):
+                    return False
+                case _:
+                    pass
+        return True
 
     def exits_of_copies(self, stmt: Loop, steps: _Steps) -> float | None:
         """The copies that a bare `#pragma unroll` makes of a loop that follows the counter of one around it.
@@ -578,12 +597,38 @@ class Loops(Expressions):
         # is there an iteration at all (the first of the tests above); with unrolling also: how many are left
         # over, is there a full round
         guard: Cost = ((InstructionKind.BRANCH, 1.0),)
-        if is_divided:
+        if is_divided and (around := self.may_divide_ahead(stmt, level)) is not None:
+            guard = ((InstructionKind.ISETP, 2.0), (InstructionKind.BRANCH, 2.0), (InstructionKind.MOV, 2.0))
+            self.decide(self.guard, around.entry_region, _DIVIDED, ())
+        elif is_divided:
             more = ((InstructionKind.IADD, 5.0), (InstructionKind.LOP, 1.0), (InstructionKind.MOV, 3.0))
             guard = ((InstructionKind.ISETP, 4.0), (InstructionKind.BRANCH, 3.0), *more)
         guard += ((InstructionKind.ISETP, float(len(further))),) * bool(further and counters)
         self.decide(self.guard, level.entry_region, guard, () if level.rounds is None else (level.rounds,))
         return None
+
+    def may_divide_ahead(self, stmt: Loop, level: LoopLevel) -> LoopLevel | None:
+        """The loop around, where each of its iterations leaves the same few iterations over, and no round.
+
+        What decides how many is computed ahead of it then (SASS of nvcc 13).
+        """
+        tests = () if stmt.condition is None else walk_expressions(stmt.condition)
+        if level.parent is None or (level.trips or math.inf) >= PARTIAL_UNROLL:
+            return None
+        if any(isinstance(expr, Load | InlinedCall) for expr in tests):
+            return None
+        names = _bounds(stmt) - frozenset(_steps(stmt, self.facts.loops[stmt]))
+        known = [value for name in names if (value := self.environment.get(name)) is not None]
+        return None if level.parent in varying(known) else level.parent
+
+
+_DIVIDED = (
+    (InstructionKind.ISETP, 2.0),
+    (InstructionKind.BRANCH, 1.0),
+    (InstructionKind.IADD, 5.0),
+    (InstructionKind.LOP, 1.0),
+    (InstructionKind.MOV, 1.0),
+)
 
 
 class _Copies(Struct, frozen=True):
@@ -785,6 +830,7 @@ class Trait(Enum):
     ASSEMBLY = auto()
     MEETS_OTHERS = auto()
     LOADS = auto()
+    STEADY = auto()  # loads that no `if` or `?:` inside decides about
     INTRINSIC = auto()
     NESTED = auto()  # loops and switches
     LONG_ARM = auto()
@@ -808,6 +854,7 @@ class CodeFacts(Struct, eq=False):
     """
 
     parent: CodeFacts | None = None
+    condition: Expr | None = None
     is_first_arm: bool = False
     is_loop: bool = False
     is_switch: bool = False
@@ -821,6 +868,7 @@ class CodeFacts(Struct, eq=False):
         default_factory=dict[tuple[MemorySpace, Variable | None], None]
     )
     inner_loops: list[Loop] = field(default_factory=list[Loop])  # not those inside of these
+    guards: list[Expr] = field(default_factory=list[Expr])  # by what an `if` or `?:` loads or not
     scaled_in_index: set[Variable] = field(default_factory=set[Variable])
     plain_in_index: set[Variable] = field(default_factory=set[Variable])
 
@@ -850,7 +898,12 @@ class CodeFacts(Struct, eq=False):
         """Add what a nested stretch does."""
         self.size += inner.size
         self.products += inner.products
-        self.has |= inner.has - {Trait.BREAK} if inner.is_loop or inner.is_switch else inner.has
+        own = {Trait.BREAK} if inner.is_loop or inner.is_switch else set[Trait]()
+        if inner.condition is not None and Trait.STEADY in inner.has:
+            own.add(Trait.STEADY)
+            self.guards.append(inner.condition)
+        self.guards += inner.guards
+        self.has |= inner.has - own
         if inner.is_loop and Trait.BREAK in inner.has:
             self.has.add(Trait.EXIT)
         is_way_out = Trait.BREAK in inner.has and inner.size <= PREDICATED_SIZE
@@ -885,8 +938,10 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
     work: list[tuple[Stmt, CodeFacts]] = [(kernel.body, CodeFacts())]
     inside: list[CodeFacts] = []  # every stretch after the one around it
 
-    def nested(block: Block, around: CodeFacts, *, is_first_arm: bool = False) -> None:
-        own = facts.blocks[block] = CodeFacts(around, is_first_arm)
+    def nested(
+        block: Block, around: CodeFacts, arm_of: Expr | None = None, *, is_first: bool = False
+    ) -> None:
+        own = facts.blocks[block] = CodeFacts(around, arm_of, is_first)
         inside.append(own)
         work.append((block, own))
 
@@ -905,9 +960,9 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
             inside.append(own := CodeFacts(here, is_switch=True))
             work.extend((inner, own) for inner in nested_statements(stmt))
         elif isinstance(stmt, If):
-            nested(stmt.then, here, is_first_arm=True)
+            nested(stmt.then, here, stmt.condition, is_first=True)
             if stmt.otherwise is not None:
-                nested(stmt.otherwise, here)
+                nested(stmt.otherwise, here, stmt.condition)
         else:
             _note_statement(stmt, here)
             work.extend([(inner, here) for inner in nested_statements(stmt)])
@@ -936,6 +991,7 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
     bodies: list[Block] = []
     stack = [top]
     folded: set[Expr] = set()  # indices of the thread's own arrays
+    chosen: dict[Expr, Expr] = {}  # what is evaluated only as something else decides
     while stack:
         expr = stack.pop()
         if type(expr) in LEAVES:
@@ -952,6 +1008,10 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
             facts.has.add(Trait.ASSEMBLY)
         if isinstance(expr, Load):
             facts.has.add(Trait.LOADS)
+            if expr in chosen:
+                facts.guards.append(chosen[expr])
+            else:
+                facts.has.add(Trait.STEADY)
         facts.products += isinstance(expr, Binary) and expr.op is BinaryOp.MUL
         if isinstance(expr, PointerOffset):
             _note_index(expr.index, facts)
@@ -970,7 +1030,12 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
         elif isinstance(expr, InlinedCall):
             facts.written.update(dict.fromkeys(expr.parameters))
             bodies.append(expr.body)
-        stack.extend(children(expr))
+        below = children(expr)
+        if expr in chosen:
+            chosen.update(dict.fromkeys(below, chosen[expr]))
+        elif isinstance(expr, Select | Logical):
+            chosen.update(dict.fromkeys(below[1:], below[0]))
+        stack.extend(below)
     return bodies
 
 
