@@ -286,6 +286,8 @@ def test_unknown_geometry_is_assumed_with_its_reason_and_the_option(body, reason
         ("int b, n; dim3 t(b, b); LAUNCH(n / b, t, n);", "b assumed 16", 1024, {"b": 16, "n": 16384}),
         ("int b, c, n; dim3 t(b, c); LAUNCH(n / b / c, t, n);", "b assumed 16", 1024,
          {"b": 16, "c": 16, "n": 262144}),
+        ("int n, t = n < 512 ? n : 512; LAUNCH((n + t - 1) / t, t, n);", "n assumed 1048576", 2048,
+         {"n": 1048576}),
         ("int b, c, d, n; dim3 t(b, c, d); LAUNCH(n, t, n);", "b assumed 8", 1024,
          {"b": 8, "c": 8, "d": 8, "n": 1024}),
         ("int n = atoi(argv[1]), m, r = n % (2 * m), b = r > m ? 0 : (n - r) / 128; LAUNCH(b, 128, n);",

@@ -1,12 +1,12 @@
 """Sizes that the host code takes from outside (`atoi(argv[1])`, a file): assumed, so that the rest follows.
 
 The host code is read again with a value for that variable, exactly as `--set NAME=VALUE` would do, so that
-grid, block and arguments agree. The value is 1024, of an extent of blocks `BLOCK_SIZES`; where the variable,
-besides those, alone decides launches that would all leave the GPU partly empty, the smallest 1024 * 4^k at
-which one gives every SM `BLOCKS_PER_SM` blocks; where
-1024 cannot be launched (a block of 1024 x 1024, a grid of 0), 16, or 65536 where that helps; where it makes a
-launch of more than `MOST_THREADS` threads (all four sizes of a tensor), or a number that is too large for its
-type, the largest 1024 / 4^k that does not. What a function that was not read may set is what it was before.
+grid, block and arguments agree. The value is 1024, or one of `BLOCK_SIZES` of what blocks have as an extent;
+where the variable, besides those, alone decides launches that would all leave the GPU partly empty, the
+smallest 1024 * 4^k at which one gives every SM `BLOCKS_PER_SM` blocks; where 1024 cannot be launched (a block
+of 1024 x 1024, a grid of 0), 16, or 65536 where that helps; where it makes a launch of more than
+`MOST_THREADS` threads (all four sizes of a tensor), or a number that is too large for its type, the largest
+1024 / 4^k that does not. What a function that was not read may set is what it was before.
 Sizes of tensors whose loops would take a launch more than `MOST_STEPS` steps are smaller, batches first.
 """
 
@@ -35,7 +35,9 @@ from wattslice.launches.tensors import is_channels, is_given_size, may_be_less
 from wattslice_models.gpu import Gpu
 
 BLOCK_SIZES = (256, 16, 8)
-"""Of a variable that the block depends on, where it is one of one, two or more."""
+"""Of a variable that is an extent of blocks, where one, two or more are."""
+NO_BLOCK = 2048
+"""An extent that no block has."""
 SMALL_SIZE = 16
 LARGE_SIZE = 1 << 16
 LARGEST_SIZE = 1 << 22
@@ -79,17 +81,6 @@ class _Site(Struct):
     causes: dict[str, Unknown]  # variables its geometry needs, with the reason why each is unknown
     others: dict[str, Unknown]  # variables its arguments need
     of_block: set[str]  # the causes that its block needs
-
-    def size(self, name: str) -> int | float:
-        """What is assumed at first for one of its causes."""
-        if (likely := self.causes[name].likely) is not None:
-            return likely
-        return BLOCK_SIZES[min(len(self.of_block), 3) - 1] if name in self.of_block else ASSUMED_SIZE
-
-    @property
-    def sizes(self) -> set[str]:
-        """Its causes that only its grid needs."""
-        return self.causes.keys() - self.of_block
 
 
 def with_assumed_variables(
@@ -276,17 +267,21 @@ def _with_geometry(
         if not _note_causes(sites, latest):
             break
         for site in sites.values():
-            for name in site.causes:
-                values.setdefault(name, smaller.get(name, site.size(name)))
+            for name, why in site.causes.items():
+                assumed = ASSUMED_SIZE if why.likely is None else why.likely
+                values.setdefault(name, smaller.get(name, assumed))
         latest = read(values)
     if not values:
         return instances, instances, values
-    latest = read(values) if latest is instances else latest
     fixed = {*agreed, *smaller, *_likely(sites)}
+    if extents := _extents(sites, values, read, fixed):
+        values |= extents
+    latest = read(values) if extents or latest is instances else latest
     values, latest = _fitting(sites, values, latest, read, fixed)
-    values, latest = _launchable(sites, values, latest, read, fixed)
+    values, latest = _launchable(sites, values, latest, read, fixed, extents)
     values, latest = _fitting(sites, values, latest, read, fixed)
-    values, latest = _filling(sites, values, latest, read, BLOCKS_PER_SM * gpu.sm_count, fixed)
+    wanted_blocks = BLOCKS_PER_SM * gpu.sm_count
+    values, latest = _filling(sites, values, latest, read, wanted_blocks, fixed | extents.keys())
     unread = {node: site for (node, _), site in sites.items()}
     for instance in latest:  # ways to the launch that only known values lead along
         if instance.node in unread and _place(instance) not in known:
@@ -377,12 +372,31 @@ def _unknowns(value: Value) -> Iterator[Unknown]:
 _State = tuple[dict[str, int | float], Sequence[LaunchInstance]]
 
 
+def _extents(
+    sites: Mapping[_Place, _Site], values: Mapping[str, int | float], read: Reader, fixed: set[str]
+) -> dict[str, int]:
+    """Sizes for variables that are extents of blocks, as what no GPU would start shows: not for a number of
+    elements of which small blocks are made.
+    """
+    found: dict[str, int] = {}
+    known: dict[str, bool] = {}
+    for place, site in sites.items():
+        names = sorted(site.of_block - fixed)
+        for name in (name for name in names if name not in known and len(known) < _MAX_CHANGES):
+            again = read({**values, **dict.fromkeys(names, 1), name: NO_BLOCK})
+            known[name] = any(geometry_of(one).is_impossible for one in again if _place(one) == place)
+        extents = [name for name in names if known.get(name)]
+        found |= dict.fromkeys(extents, BLOCK_SIZES[min(len(extents), len(BLOCK_SIZES)) - 1])
+    return found
+
+
 def _launchable(
     sites: Mapping[_Place, _Site],
     values: dict[str, int | float],
     latest: Sequence[LaunchInstance],
     read: Reader,
     fixed: set[str],
+    extents: Collection[str],
 ) -> _State:
     """Other values for variables whose launches are all impossible with the assumed ones.
 
@@ -395,8 +409,7 @@ def _launchable(
     shrunk = failing - wanted - fixed
     if not shrunk:
         return values, latest
-    blocks = shrunk & {name for site in sites.values() for name in site.of_block}
-    changes = [dict.fromkeys(names, SMALL_SIZE) for names in (blocks, shrunk) if names]
+    changes = [dict.fromkeys(names, SMALL_SIZE) for names in (shrunk.intersection(extents), shrunk) if names]
     changes += ({name: LARGE_SIZE} for name in sorted(shrunk))
     for change in changes[:_MAX_CHANGES]:
         changed = {**values, **change}
@@ -420,8 +433,8 @@ def _filling(
     passed over. At first they are taken to grow as the values do.
     """
     done = _places_read(latest)
-    shared = {name for site in sites.values() for name in site.of_block}
-    shared.update(name for site in sites.values() if len(site.sizes) > 1 for name in site.sizes)
+    open_ = [site.causes.keys() - fixed for site in sites.values()]
+    shared = {name for names in open_ if len(names) > 1 for name in names}
     alone = {name for place in done if place in sites for name in sites[place].causes} - shared - fixed
     blocks = _most_blocks(sites, latest)
     rates = dict.fromkeys(alone, 4.0)  # how many times as many blocks the last factor of 4 has made
