@@ -311,6 +311,14 @@ def test_what_is_perhaps_set_is_taken_to_be_what_it_was(tmp_path, body, grid, ar
     assert f"and {before} before" in told if before else "before" not in told
 
 
+def test_what_one_variable_was_before_is_not_assumed_for_another_of_its_name(tmp_path) -> None:
+    text = "#include <cstdlib>\n__global__ void k(int n) {}\n__global__ void k2(int n) {}\n"
+    text += "void declared(int *);\nvoid f() { int n = 9; declared(&n); k<<<1, 32>>>(n); }\n"
+    text += "int main(int argc, char **argv) { f(); int n = atoi(argv[1]); k2<<<1, 32>>>(n); }"
+    one, two = launches(tmp_path, text)
+    assert not any(entry.value == 9 for entry in (*one.assumed_arguments, *two.assumed_arguments))
+
+
 def test_a_library_that_is_missing_sets_no_variable_of_the_program(tmp_path) -> None:
     text = OUT_OF_SIGHT.replace('"missing.h"', "<missing.h>")
     (launch,) = launches(tmp_path, text.replace("BODY", 'set_locale(0, ""); int n = shared;'))

@@ -106,10 +106,12 @@ def with_assumed_variables(
 
 
 def _passed_before(instances: Iterable[LaunchInstance]) -> dict[str, int]:
-    """Variables that are passed and may be what they were before: that."""
-    every = (unknown for one in instances for value in one.arguments for unknown in _unknowns(value))
-    told = ((one.variable, one.likely) for one in every if one.may_stay)
-    return {name: value for name, value in told if name is not None and isinstance(value, int)}
+    """Variables that are passed and may be what they were before: that, where it is one for all of a name."""
+    found: dict[str | None, set[int | float | None]] = {}
+    for why in (why for one in instances for value in one.arguments for why in _unknowns(value)):
+        found.setdefault(why.variable, set()).add(why.likely if why.may_stay else None)
+    each = ((name, next(iter(values))) for name, values in found.items() if len(values) == 1)
+    return {name: value for name, value in each if name is not None and isinstance(value, int)}
 
 
 def _less_work(
