@@ -54,6 +54,10 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     return (base / str(number) for number in count())
 
 
+def _no_wait(_: int) -> None:
+    """Nobody pulls the plug of a test: journals need not wait for the disk a hundred times."""
+
+
 @pytest.fixture(autouse=True)
 def nothing_of_the_user(monkeypatch: pytest.MonkeyPatch, homes: Iterator[Path]) -> None:
     """What somebody has trained or analysed on this machine is no business of the tests."""
@@ -62,7 +66,7 @@ def nothing_of_the_user(monkeypatch: pytest.MonkeyPatch, homes: Iterator[Path]) 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.delenv("COLUMNS", raising=False)  # tables are as wide as it says
     monkeypatch.setenv("WATTSLICE_CACHE", "off")  # what breaks us on purpose must not be answered from it
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # nobody pulls the plug: hundreds of waits for the disk
+    monkeypatch.setattr(os, "fsync", _no_wait)
 
 
 @pytest.fixture

@@ -1,13 +1,19 @@
 """Forms that device code is written in: executed instructions, from the SASS of `nvcc 13.0 -arch=sm_80`."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from wattslice.counting.count import count
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import MemorySpace
 from wattslice.ir.accesses import memory_accesses
+from wattslice.launches.launch import NO_OVERRIDES
+from wattslice.launches.resolver import resolve_launches
 from wattslice.workload.instructions import InstructionMix, lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind as K
+from wattslice_models.gpu import load_gpu
 
 from .source_text import launched
 
@@ -337,21 +343,49 @@ FORMS = [
 ]  # fmt: skip
 
 
-def text_of(form: Form) -> str:
+HEADERS = (
+    "cuda_fp16.h",
+    "mma.h",
+    "cooperative_groups.h",
+    "cooperative_groups/reduce.h",
+    "cooperative_groups/scan.h",
+)
+
+
+def written(form: Form) -> tuple[str, str]:
+    """Its kernel with what stands in front, and the launch."""
     given = ", ".join("{}" for _ in form.parameters.split(","))
     index = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
     kernel = f"__global__ void k({form.parameters}) {{ {index} {form.body} }}"
-    return f"#include <cuda_fp16.h>\n{form.before}\n{kernel}\nint main() {{ k<<<4096, 256>>>({given}); }}\n"
+    return f"{form.before}\n{kernel}\n", f"k<<<4096, 256>>>({given});"
+
+
+def text_of(form: Form) -> str:
+    kernel, launch = written(form)
+    return f"#include <cuda_fp16.h>\n{kernel}int main() {{ {launch} }}\n"
 
 
 def mix_of(form: Form) -> InstructionMix:
     return lower_instructions(*launched(text_of(form)))
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
-def test_executed_instructions_are_those_of_the_compiler(form: Form):
-    mix = mix_of(form)
-    assert {kind: mix.number(kind) for kind in form.expected} == form.expected
+def test_executed_instructions_are_those_of_the_compiler(tmp_path: Path):
+    """Of all forms in one file, each in a namespace."""
+    text, calls = "".join(f"#include <{header}>\n" for header in HEADERS), ""
+    for form in FORMS:
+        kernel, launch = written(form)
+        text += f"namespace {form.name} {{\n{kernel}}}\n"
+        calls += f"{form.name}::{launch}\n"
+    path = tmp_path / "forms.cu"
+    path.write_text(f"{text}int main() {{\n{calls}}}\n")
+    launches = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("v100"))
+    wrong: dict[str, dict[K, float]] = {}
+    for form, launch in zip(FORMS, launches, strict=True):
+        mix = lower_instructions(launch.kernel, count(launch))
+        found = {kind: mix.number(kind) for kind in form.expected}
+        if found != form.expected:
+            wrong[form.name] = found
+    assert wrong == {}
 
 
 VIEWS = """

@@ -46,17 +46,21 @@ def promised(spec: SliceSpec, numbers: Plan) -> LoopCounts:
     return LoopCounts(mains, numbers.loads)
 
 
-def compiled(spec: SliceSpec, folder: Path, architecture: str = "sm_90") -> tuple[str, SassFunction]:
-    """What nvcc says when it compiles the whole program for `architecture`, and the kernel it makes."""
+def compiled(
+    spec: SliceSpec, folder: Path, architecture: str = "sm_90", *, is_whole: bool = False
+) -> tuple[str, SassFunction]:
+    """What nvcc says when it compiles the kernel or the whole program for `architecture`, and the kernel."""
     file = folder / "slice.cu"
     file.write_text(source(spec), encoding="utf-8")
     nvcc = shutil.which("nvcc")
     assert nvcc is not None
-    options = (f"-arch={architecture}", "-Xcompiler=-Wall,-Wextra", "--keep", "--keep-dir", str(folder))
-    command = [nvcc, *options, "-o", str(folder / "slice"), str(file)]
+    cubin = folder / f"slice.{architecture}.cubin"
+    whole = ("-Xcompiler=-Wall,-Wextra", "--keep", "--keep-dir", str(folder), "-o", str(folder / "slice"))
+    options = whole if is_whole else ("-cubin", "-o", str(cubin))
+    command = [nvcc, f"-arch={architecture}", *options, str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=folder)
     assert done.returncode == 0, done.stderr
-    (function,) = disassemble((folder / f"slice.{architecture}.cubin").read_bytes())
+    (function,) = disassemble(cubin.read_bytes())
     assert KERNEL_NAME in function.name
     return done.stdout + done.stderr, function
 

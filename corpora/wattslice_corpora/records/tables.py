@@ -57,13 +57,16 @@ def read_table(
         _check_columns(f"{path}:{skipped + 1}", header, row_type)
     elif header != list(convert):
         raise RecordError(f"{path}:{skipped + 1}: columns must be {','.join(convert)}")
+    columns = [(at, name, convert[name]) for at, name in enumerate(header) if name in convert]
     rows: list[_Row] = []
     for number, cells in reader:
         place = f"{path}:{skipped + number}"
         if len(cells) != len(header):
             raise RecordError(f"{place}: {len(cells)} cells instead of {len(header)}: is the row cut short?")
-        named = ((name, cell) for name, cell in zip(header, cells, strict=True) if name in convert)
-        row = row_type(**{name: _cell(place, name, convert[name], cell) for name, cell in named})
+        try:
+            row = row_type(**{name: parse(cells[at]) for at, name, parse in columns})
+        except ValueError as error:
+            raise _named(place, cells, columns) or error from None
         complaint = fault(row) if fault else ""
         if complaint:
             raise RecordError(f"{place}: {complaint}")
@@ -128,11 +131,16 @@ def _cells(path: Path, reader: CsvReader) -> Iterator[tuple[int, list[str]]]:
         raise RecordError(f"{path}: not a table ({error})") from None
 
 
-def _cell(place: str, name: str, parse: Callable[[str], object], cell: str) -> object:
-    try:
-        return parse(cell)
-    except ValueError as error:
-        raise RecordError(f"{place}: column {name!r}: {error}") from None
+def _named(
+    place: str, cells: list[str], columns: list[tuple[int, str, Callable[[str], object]]]
+) -> RecordError | None:
+    """What to say of the first cell that is none of its column."""
+    for at, name, parse in columns:
+        try:
+            parse(cells[at])
+        except ValueError as error:
+            return RecordError(f"{place}: column {name!r}: {error}")
+    return None
 
 
 def _text(name: str, value: object) -> str:
