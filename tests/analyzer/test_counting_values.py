@@ -17,6 +17,7 @@ from wattslice.counting.values import (
     is_warp_uniform,
     join,
     select,
+    shared_by,
 )
 from wattslice.ir import FLOAT32, FLOAT64, INT32, INT64, UINT32, BinaryOp, Type, TypeKind
 
@@ -176,3 +177,22 @@ def test_what_a_type_of_floating_point_numbers_holds_bounds_nothing():
     assert bounds.of_operation(BinaryOp.MUL, (0, 1), bounds.of_known(6.5), FLOAT32) == (0, 7)
     assert bounds.of_operation(BinaryOp.DIV, (0, 1), (2, 2), FLOAT32) is None
     assert bounds.of_known(float("inf")) is None
+
+
+@pytest.mark.parametrize(
+    ("second", "is_shared"),
+    [
+        (LANES + 100, False),
+        (LANES[::-1] * 3, False),  # no warp is like the other
+        (LANES // 2, True),
+        (LANES % 16, True),  # not beside each other
+    ],
+)
+def test_lanes_of_any_warp_with_the_same_number_share_what_is_there(second, is_shared):
+    found = shared_by(np.concatenate([LANES, second]))
+    assert (found.which is not None) == is_shared
+
+
+def test_warps_that_are_alike_share_as_the_first_one_does():
+    assert shared_by(np.concatenate([LANES % 16, LANES % 16 + 100])).which is not None
+    assert shared_by(np.concatenate([LANES ^ 1, (LANES ^ 1) + 100])) is VARYING

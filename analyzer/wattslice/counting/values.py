@@ -179,9 +179,10 @@ def _is_told(value: Value) -> bool:
 def _are_apart(which: NDArray[np.int64]) -> bool:
     """Whether no two lanes of any warp have the same."""
     lanes = which.reshape(-1, 32)
-    if bool((lanes[:, 1:] > lanes[:, :-1]).all()):  # mostly
-        return True
-    lanes = np.sort(lanes, axis=1)
+    steps = lanes[:, 1:] - lanes[:, :-1]
+    if not bool(steps.all()):
+        return False  # neighbours have the same: mostly, where any have
+    lanes = np.sort(lanes[:1] if bool((steps == steps[0]).all()) else lanes, axis=1)
     return bool((lanes[:, 1:] != lanes[:, :-1]).all())
 
 
