@@ -302,13 +302,15 @@ class Loops(Expressions):
     def is_decided(self, condition: Expr, stmt: Loop) -> bool:
         """Whether no thread and no iteration changes a condition, which has a loop for each case then.
 
-        Or copies may know it, as they know whether their counter is even.
+        Or copies may know it, as they know whether their counter is even, or what state comes next.
         """
         match condition:
             case Read(place=place):
-                value = self.environment.get(place.variable)
-                is_written = place.variable in self.facts.loops[stmt].written
-                return not is_written and value is not None and value.is_uniform
+                if place.variable not in self.facts.loops[stmt].written:
+                    return self.environment.get(place.variable, _NOTHING).is_uniform
+                given: dict[Variable, list[Expr]] = {}
+                _note_given(stmt.body, (), given, set())
+                return place.variable in given and all(map(_has_few_values, given[place.variable]))
             case Builtin():
                 return self.builtin(condition).is_uniform
             case Binary(op=BinaryOp.AND | BinaryOp.MOD, left=Read(place=place), right=Constant()) if (
