@@ -733,7 +733,8 @@ NEAR = "int x = t + k - 8; "
         ("if (a[k * m + t] > 0.5f) s += a[k];", 16),
         ("float v = a[k * m + t]; if (k < q) s += v;", 16),
         ("float v = a[k * m + t]; if (v < 0.1f) continue; s += v;", 16),
-        # what no thread and no iteration changes has a loop for each case
+        # what no thread and no iteration changes has a loop for each case, what is even a copy
+        ("if ((k & 1) == 0) s += a[k * m + t];", 16),
         ("if (q > 3) s += a[k * m + t]; else s -= 1;", 16),
         ("if (t > 3) s += a[k * m + t]; else s -= 1;", 4),
     ],
@@ -741,3 +742,20 @@ NEAR = "int x = t + k - 8; "
 def test_a_loop_that_may_load_has_four_copies_and_one_that_does_has_more(body: str, copies: int):
     mix = lower_instructions(*launched(GUARDED.replace("{body}", body)))
     assert mix.number(K.BRANCH) == pytest.approx(48 / copies + 4, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    ("body", "instructions"),
+    [  # SASS of nvcc 13: each copy has an index of its own, and loads the size that it is scaled by
+        ("if (k < q) s += a[k * m + t];", 416),
+        ("if (k == t) continue; s += a[k * m + t];", 428),
+        ("float v = 0; if (k < q) v = a[k * m + t]; s += v * v;", 440),
+        ("if (k < q) s += a[k * m + t]; else s += a[k];", 415),
+        ("s += t > 3 ? a[k * m + t] : 0.f;", 366),
+        ("int x = t + k - 8; if (x >= 0 && x < m * 9) s += a[x] * a[4096 + k];", 445),
+        ("s += a[k * m + t];", 195),
+    ],
+)
+def test_a_loop_that_may_load_has_an_address_in_each_copy(body: str, instructions: float):
+    mix = lower_instructions(*launched(GUARDED.replace("{body}", body)))
+    assert mix.total == pytest.approx(instructions, rel=0.12)

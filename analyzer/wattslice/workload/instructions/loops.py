@@ -253,6 +253,8 @@ class Loops(Expressions):
         scales_counter = not constant and not only_scaled.isdisjoint(steps)
         unroll = 1.0
         is_counted = _unrolls(body, counters) or stride is not None
+        may_load = Trait.LOADS in body.has and Trait.STEADY not in body.has
+        may_load = may_load and not any(self.is_decided(one, stmt) for one in body.guards)
         exits = self.exits_of_copies(stmt, steps) if stmt.unroll == 0 and simple and not constant else None
         if stmt.unroll is not None and stmt.unroll > 1:
             unroll = float(stmt.unroll)
@@ -266,8 +268,7 @@ class Loops(Expressions):
             steps_on = steps_on and (constant or not self.is_long_way(stmt))
             is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
             is_plain = size - body.products <= FURTHER_ARITHMETIC
-            is_steady = Trait.STEADY in body.has or any(self.is_unswitched(one, stmt) for one in body.guards)
-            if steps_on and is_small and (is_steady or (is_plain and Trait.LOADS not in body.has)):
+            if steps_on and is_small and not may_load and (Trait.LOADS in body.has or is_plain):
                 unroll = FURTHER_UNROLL
         if trips is not None and not full:
             unroll = max(1.0, min(unroll, trips))
@@ -295,25 +296,30 @@ class Loops(Expressions):
             rounds=rounds,
             scales_counter=scales_counter,
             wraps=not all(map(_may_not_wrap, counters.values())),
+            may_load=may_load,
         )
 
-    def is_unswitched(self, condition: Expr, stmt: Loop) -> bool:
-        """Whether there is a loop for each case of a condition: no thread and no iteration changes it."""
-        written = self.facts.loops[stmt].written
-        for expr in walk_expressions(condition):
-            match expr:
-                case Read(place=place):
-                    value = self.environment.get(place.variable)
-                    if place.variable in written or value is None or not value.is_uniform:
-                        return False
-                case Builtin():
-                    if not self.builtin(expr).is_uniform:
-                        return False
-                case _ if not expr_is_transparent(expr):
-                    return False
-                case _:
-                    pass
-        return True
+    def is_decided(self, condition: Expr, stmt: Loop) -> bool:
+        """Whether no thread and no iteration changes a condition, which has a loop for each case then.
+
+        Or copies may know it, as they know whether their counter is even, or what state comes next.
+        """
+        match condition:
+            case Read(place=place):
+                if place.variable not in self.facts.loops[stmt].written:
+                    return self.environment.get(place.variable, _NOTHING).is_uniform
+                given: dict[Variable, list[Expr]] = {}
+                _note_given(stmt.body, (), given, set())
+                return place.variable in given and all(map(_has_few_values, given[place.variable]))
+            case Builtin():
+                return self.builtin(condition).is_uniform
+            case Binary(op=BinaryOp.AND | BinaryOp.MOD, left=Read(place=place), right=Constant()) if (
+                place.variable in self.facts.loops[stmt].written
+            ):
+                return True
+            case _:
+                is_plain = expr_is_transparent(condition)
+                return is_plain and all(self.is_decided(part, stmt) for part in children(condition))
 
     def exits_of_copies(self, stmt: Loop, steps: _Steps) -> float | None:
         """The copies that a bare `#pragma unroll` makes of a loop that follows the counter of one around it.

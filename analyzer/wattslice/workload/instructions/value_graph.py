@@ -31,6 +31,7 @@ class LoopLevel(Struct, eq=False):
     iteration has elements of its own, as it begins with them. `guard`: all that decides how often it runs.
     `is_left`: a jump leaves it, or one of its iterations. `rounds`: how often it runs, divided before it.
     `scales_counter`: indices have its counter only multiplied by a constant. `wraps`: its counter may.
+    `may_load`: it loads, but no iteration is sure to.
     """
 
     parent: LoopLevel | None
@@ -53,6 +54,7 @@ class LoopLevel(Struct, eq=False):
     rounds: Value | None = None
     scales_counter: bool = False
     wraps: bool = False
+    may_load: bool = False
     guard: Value = field(default_factory=lambda: Value(Shape.PLAIN, AT_START))
 
     @property
