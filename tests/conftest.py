@@ -38,13 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the files in tests/golden")
 
 
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """The processes of `-n auto`: one for each processor that this one may use; of slow tests, which wait a
-    third of their time for boards, servers and limits that they play, half as many more.
-    """
-    processors = len(os.sched_getaffinity(0))
-    is_slow = config.getoption("markexpr") == "slow"
-    return min(MOST_PROCESSES, processors + is_slow * processors // 2)
+def pytest_xdist_auto_num_workers() -> int:
+    """The processes of `-n auto`: one for each processor that this one may use."""
+    return min(MOST_PROCESSES, len(os.sched_getaffinity(0)))
 
 
 @pytest.fixture(scope="session")
