@@ -277,6 +277,8 @@ def test_unknown_geometry_is_assumed_with_its_reason_and_the_option(body, reason
         ("int n = atoi(argv[1]), g = n / 4; LAUNCH(g, 32, n);", "'n' is given on the command line; n assumed",
          1024, {"n": 4096}),
         ("int n; LAUNCH(n / 32, 32, n);", "'n' is never assigned", 2048, {"n": 65536}),
+        ("int n = 0; if (getpid() == 7) n = atoi(argv[1]); LAUNCH(n / 32, 32, n);",
+         "'n' is set under a condition", 2048, {"n": 65536}),
         ("int n = atoi(argv[1]), m = atoi(argv[2]); LAUNCH(n / 8 + m / 8, 32, n);", "m assumed 1024", 256,
          {"m": 1024, "n": 1024}),
         ("int n = atoi(argv[1]); dim3 b; b.x = n; b.y = n; b.z = 1; LAUNCH(5, b, n);", "n assumed 16", 5,

@@ -86,3 +86,25 @@ def test_what_a_class_of_a_missing_header_makes_of_values_in_braces_is_unknown(t
     (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {body} }}")
     assert [one.name.partition(".")[0] for one in launch.assumed_variables] == ["o"]
     assert launch.source is LaunchSource.ASSUMED
+
+
+@pytest.mark.parametrize(
+    ("body", "known"),
+    [
+        ('spdlog::info("n={}", n);', 8),
+        ('fmt::print("n={} {}", n, m);', 8),
+        ('LOG_DEBUG("n", n);', None),
+        ('scn::input("{}", n);', None),
+        ("info(n);", None),
+        ('spdlog::info("n={}", n); n = 9;', 9),
+    ],
+)
+def test_what_is_logged_stays_as_it_is(tmp_path, body, known):
+    text = f"{HEAD}int m;\nint main() {{ int n = 8; m = 32; {body} k<<<n, m>>>(0, 7); }}"
+    (launch,) = launches(tmp_path, text)
+    assert known is None or (launch.grid[0], launch.block[0], launch.source) == (
+        known,
+        32,
+        LaunchSource.HOST_CODE,
+    )
+    assert (launch.source is LaunchSource.ASSUMED) is (known is None)

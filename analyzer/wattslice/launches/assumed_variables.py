@@ -270,8 +270,7 @@ def _with_geometry(
             break
         for site in sites.values():
             for name, why in site.causes.items():
-                assumed = ASSUMED_SIZE if why.likely is None else why.likely
-                values.setdefault(name, smaller.get(name, assumed))
+                values.setdefault(name, smaller.get(name, _likely_size(why) or ASSUMED_SIZE))
         latest = read(values)
     if not values:
         return instances, instances, values
@@ -507,7 +506,12 @@ def _steps_to_fill(factor: float, rate: float) -> int:
 
 def _likely(sites: Mapping[_Place, _Site]) -> set[str]:
     """Variables whose assumed value stands in the host code."""
-    return {name for site in sites.values() for name, why in site.causes.items() if why.likely is not None}
+    return {name for site in sites.values() for name, why in site.causes.items() if _likely_size(why)}
+
+
+def _likely_size(why: Unknown) -> int | float | None:
+    """What stands in the host code for a variable that decides a launch: 0 and -1 say that none is given."""
+    return why.likely if why.likely is not None and why.likely > 0 else None
 
 
 def _most_blocks(sites: Mapping[_Place, _Site], instances: Sequence[LaunchInstance]) -> dict[str, int]:

@@ -109,7 +109,8 @@ class CallGraph:
         Of one that a header declares those that are declared for other files: where another file has its own
         declaration of one, that file is looked for.
         """
-        if not node.is_elsewhere or host_api.is_known(node) or self.callee(node) is not None:
+        is_followed = host_api.is_known(node) or self.callee(node) is not None
+        if not node.is_elsewhere or is_followed or host_api.keeps_its_arguments(node):
             return ()
         return self.exported if node.has_header else self.shared
 

@@ -190,6 +190,11 @@ _KEEPS_ITS_ARGUMENTS = frozenset(
 )
 """Functions that write nothing through their arguments, but for what MPI_Init and glutInit take of argv."""
 
+_LOGS = re.compile(
+    r"(?:\w+::)*(?:log|trace|debug|info|warn|warning|error|critical|fatal|print|println|printf)", re.I
+)
+"""Functions of libraries that write what they are given behind a text, as `spdlog::info` and `fmt::print`."""
+
 _TELLS_SUCCESS = re.compile(
     r"(cuda|cu[A-Z]|cublas(?!I[a-z]*(max|min)$)|curand|cufft|cusparse(?!Get)|cusolver|cudnn(?!GetVersion)|nccl|"
     r"nvml)(?!\w*Query$)"
@@ -204,9 +209,10 @@ def ends(node: ir.Call) -> bool:
 
 def keeps_its_arguments(node: ir.Call) -> bool:
     """Whether a call writes no number through its arguments that anything could depend on."""
-    if node.is_of_program or node.name.removeprefix("std::") not in _KEEPS_ITS_ARGUMENTS:
+    texts = [text.value for text in node.arguments[:2] if isinstance(text, ir.Text)]
+    is_log = bool(texts) and _LOGS.fullmatch(node.name) is not None
+    if node.is_of_program or not (is_log or node.name.removeprefix("std::") in _KEEPS_ITS_ARGUMENTS):
         return False
-    texts = (text.value for text in node.arguments[:2] if isinstance(text, ir.Text))
     return not node.name.endswith("printf") or not any(map(ir.COUNTS_CHARACTERS.search, texts))
 
 
