@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from wattslice.config.config import Options, make_config
 from wattslice.errors import Severity
 from wattslice.frontend.cuda.read import read_callers, read_cuda, read_definitions
-from wattslice.frontend.inputs import recorded
+from wattslice.frontend.inputs import recorded, repository_root
 from wattslice.frontend.parse_options import ParseOptions
 from wattslice.frontend.project import makefile as project_makefile
 from wattslice.frontend.project.build import compile_flags, read_cmake
@@ -249,6 +249,18 @@ def test_the_makefile_above(tmp_path):
     )
     assert found(source(tmp_path / "src")) == ("12", "run target, Makefile:5")
     assert found(source(tmp_path / "tools" / "deep", "main.cpp")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "is_known"),
+    [("cmake_minimum_required(VERSION 3.20)\n  Project(p CUDA)\n", True), ("add_x(p)\n", False)],
+)
+def test_an_archive_of_a_project_is_as_its_repository(tmp_path, text, is_known):
+    include = "target_include_directories(p PUBLIC code)\n"
+    (tmp_path / "CMakeLists.txt").write_text(f"{text}add_executable(p code/app/main.cu)\n{include}")
+    main = source(tmp_path / "code" / "app")
+    assert compile_flags(main).include_directories == ((tmp_path / "code",) if is_known else ())
+    assert repository_root(main) == (tmp_path if is_known else main.parent)
 
 
 def test_a_line_without_data_is_taken_first(tmp_path):

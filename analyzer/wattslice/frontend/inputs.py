@@ -270,6 +270,20 @@ def repository_root(path: Path) -> Path:
 
 
 def root_above(folder: Path) -> Path:
-    """The nearest of a folder (resolved) and those above it that holds `.git`, else itself."""
+    """The nearest of a folder (resolved) and those above it that holds `.git`; else of few that holds the
+    CMakeLists.txt of a project, as archives do; else itself.
+    """
     around = (folder, *folder.parents)
-    return next((place for place in around if os.path.exists(f"{place}/.git")), folder)  # noqa: PTH110
+    root = next((place for place in around if os.path.exists(f"{place}/.git")), None)  # noqa: PTH110
+    return root or next(filter(_is_project, around[:_MOST_ABOVE]), folder)
+
+
+_MOST_ABOVE = 4
+
+
+def _is_project(folder: Path) -> bool:
+    try:
+        lines = file_bytes(f"{folder}/CMakeLists.txt").splitlines()
+    except OSError:
+        return False
+    return any(line.lstrip()[:7].lower() == b"project" for line in lines)
