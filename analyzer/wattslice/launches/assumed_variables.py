@@ -270,7 +270,8 @@ def _with_geometry(
             break
         for site in sites.values():
             for name, why in site.causes.items():
-                values.setdefault(name, smaller.get(name, _likely_size(why) or ASSUMED_SIZE))
+                assumed = ASSUMED_SIZE if why.likely is None else why.likely
+                values.setdefault(name, smaller.get(name, assumed))
         latest = read(values)
     if not values:
         return instances, instances, values
@@ -282,7 +283,8 @@ def _with_geometry(
     values, latest = _launchable(sites, values, latest, read, fixed, extents)
     values, latest = _fitting(sites, values, latest, read, fixed)
     wanted_blocks = BLOCKS_PER_SM * gpu.sm_count
-    values, latest = _filling(sites, values, latest, read, wanted_blocks, fixed | extents.keys())
+    fixed |= {*extents, *(name for name, value in values.items() if value <= 0)}
+    values, latest = _filling(sites, values, latest, read, wanted_blocks, fixed)
     unread = {node: site for (node, _), site in sites.items()}
     for instance in latest:  # ways to the launch that only known values lead along
         if instance.node in unread and _place(instance) not in known:
@@ -410,7 +412,9 @@ def _launchable(
     shrunk = failing - wanted - fixed
     if not shrunk:
         return values, latest
-    changes = [dict.fromkeys(names, SMALL_SIZE) for names in (shrunk.intersection(extents), shrunk) if names]
+    unset = {name for name in shrunk if values[name] <= 0}  # which says that a size is not given
+    changes = [dict.fromkeys(unset, ASSUMED_SIZE)] * bool(unset)
+    changes += [dict.fromkeys(names, SMALL_SIZE) for names in (shrunk.intersection(extents), shrunk) if names]
     changes += ({name: LARGE_SIZE} for name in sorted(shrunk))
     for change in changes[:_MAX_CHANGES]:
         changed = {**values, **change}
@@ -505,13 +509,9 @@ def _steps_to_fill(factor: float, rate: float) -> int:
 
 
 def _likely(sites: Mapping[_Place, _Site]) -> set[str]:
-    """Variables whose assumed value stands in the host code."""
-    return {name for site in sites.values() for name, why in site.causes.items() if _likely_size(why)}
-
-
-def _likely_size(why: Unknown) -> int | float | None:
-    """What stands in the host code for a variable that decides a launch: 0 and -1 say that none is given."""
-    return why.likely if why.likely is not None and why.likely > 0 else None
+    """Variables whose assumed value stands in the host code, and is a size."""
+    causes = (pair for site in sites.values() for pair in site.causes.items())
+    return {name for name, why in causes if why.likely is not None and why.likely > 0}
 
 
 def _most_blocks(sites: Mapping[_Place, _Site], instances: Sequence[LaunchInstance]) -> dict[str, int]:

@@ -8,6 +8,7 @@ for all: the one whose number of threads is nearest to the mean (the middle one 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -62,6 +63,7 @@ MAX_LAUNCHES_PER_TEMPLATE = 32
 
 
 def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
+    """The one by whose ratio to the mean number of threads the sum of all is missed least."""
     known = [
         (instance, threads) for instance in group if (threads := geometry_of(instance).threads) is not None
     ]
@@ -69,7 +71,7 @@ def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
         return group[0]
     weights = [one.times if isinstance(one.times, int) else 1 for one, _ in known]
     mean = sum(threads * weight for (_, threads), weight in zip(known, weights, strict=True)) / sum(weights)
-    distances = [abs(threads - mean) for _, threads in known]
+    distances = [abs(math.log(threads / mean)) for _, threads in known]
     nearest = [instance for (instance, _), far in zip(known, distances, strict=True) if far == min(distances)]
     unknown = [sum(isinstance(value, Unknown) for value in one.arguments) for one in nearest]
     nearest = [one for one, number in zip(nearest, unknown, strict=True) if number == min(unknown)]
