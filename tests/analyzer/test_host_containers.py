@@ -21,6 +21,7 @@ HEAD = (
     "std::optional<int> found(bool is) { if (is) return 64; return std::nullopt; }\n"
     "struct Bare { int n; Bare(int n) : n(n) {} }; std::optional<Bare> bare(int n) { return Bare(n); }\n"
     "std::tuple<int, int> both_of(int n) { return {n, 16 * n}; }\n"
+    "struct Sized { int n, block; explicit Sized(int n, int b = 32) : n(n), block(b) {} ~Sized() {} };\n"
 )
 
 READ = [
@@ -81,6 +82,9 @@ READ = [
     ("tuples of a list by parts", "std::vector<std::tuple<int, int>> v = {{1, 64}, {4, 3}}; int n = 0;"
      "for (auto &[a, b] : v) { b += 1; n += a; } n += std::get<0>(std::make_tuple(2, 1));"
      "k<<<std::get<0>(v[1]), std::get<1>(v[0]) - 1>>>(n);", (4, 64, 7)),
+    ("objects made in their place", "std::vector<Sized> v; int i = 0;"
+     "for (; i < 3; i++) v.emplace_back(i + 2, 64); v.emplace_back(v[1]); v.emplace_back(i + 4);"
+     "k<<<v[2].n, v[0].block>>>(v[4].n + v[3].n - 3);", (4, 64, 7)),
     ("a range of a list", "int n = 0; for (int x : {1, 2, 4}) n += x; k<<<4, 64>>>(n);", (4, 64, 7)),
 ]  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -81,6 +81,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     looked_at,
     lost_by,
     made_at,
+    made_of,
     moves,
     parts,
     reaches_out,
@@ -500,6 +501,12 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     if _passes_on(body, callee, arguments) and body.type(node).kind is not TypeKind.RECORD:
         return body.expr(arguments[0])  # of an object, what it is moved from is lost
     info = body.unit.function(callee)
+    if (
+        name == "emplace_back"
+        and info.is_builtin
+        and (made := _emplaced(body, node, callee, arguments)) is not None
+    ):
+        return made
     if name in _RETHROWS and info.is_builtin:
         body.before.append(thrown_if(body, unread(span), ir.ANY_TYPE, span))
     # the object of an operator is its first argument, read once below: chains of `<<` would take 2^n readings
@@ -562,6 +569,19 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         is_elsewhere=is_elsewhere(body, info),
         has_header=has_header(body, info),
     )
+
+
+def _emplaced(body: Body, node: Node, callee: Node, arguments: Sequence[Node]) -> Expr | None:
+    """`v.emplace_back(a, b)` as `v.push_back(T(a, b))`; None where the element is of no class of the user's."""
+    element = body.type(node)
+    if len(arguments) == 1 and body.type(arguments[0]) == element:
+        return None  # a copy
+    span = body.span(node)
+    this = object_argument(body, node, span, of_library=True)
+    made = None if this is None else made_of(body, node.type, arguments, span)
+    if this is None or made is None:
+        return None
+    return Call(callee.mangled_name, "push_back", (this, made), element, span)
 
 
 def _is_named(node: Node, callee: Node) -> bool:

@@ -496,6 +496,17 @@ def made_of_braces(body: Body, type_: ClangType, node: Node) -> Expr | None:
         return None
     if not is_list and body.type(node).kind in (ir.TypeKind.RECORD, ir.TypeKind.UNKNOWN):
         return _copied_part(body, type_, node)
+    arguments = [child for child in node.children if child.kind >= 100] if is_list else [node]
+    return made_of(body, type_, arguments, body.span(node))
+
+
+def made_of(body: Body, type_: ClangType, arguments: Sequence[Node], span: Span) -> Expr | None:
+    """The object of a class of the user's that a constructor makes of `arguments`, unknown where clang does
+    not say by which; None where it has no constructor.
+    """
+    declaration = type_.canonical.declaration
+    if declaration is None or body.unit.parsed.is_builtin(declaration):
+        return None
     members = (*declaration.children, *body.unit.instantiated_members.get(declaration, ()))
     makers = [m for m in members if m.kind in (C.CONSTRUCTOR, C.FUNCTION_TEMPLATE) and not m.is_defaulted]
     makers = [
@@ -503,14 +514,12 @@ def made_of_braces(body: Body, type_: ClangType, node: Node) -> Expr | None:
     ]
     if not makers:
         return None
-    span, arguments = body.span(node), [child for child in node.children if child.kind >= 100]
-    if is_list and not arguments:
-        return made_empty(body, type_, body.unit.types.translate(type_.raw), span)
-    arguments = arguments if is_list else [node]
+    own = body.unit.types.translate(type_.raw)
+    if not arguments:
+        return made_empty(body, type_, own, span)
     able = [maker for maker in makers if _takes(maker, len(arguments))]
     is_clear = len({_of_values(body, maker) for maker in able}) == 1
     info = body.unit.function(able[0]) if is_clear else None
-    own = body.unit.types.translate(type_.raw)
     if info is None or able[0].kind != C.CONSTRUCTOR:
         lost = unread(span, tuple(body.expr(argument) for argument in arguments))
         return replace(lost, type=own)
