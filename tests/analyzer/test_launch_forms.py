@@ -445,6 +445,14 @@ def test_a_launch_in_a_comment_is_none(tmp_path):
     assert "no launch in this file" in launch.assumptions[0].message
 
 
+@pytest.mark.parametrize("front", ["#if 0\n{0}\n#endif", "/* {0} */", "#ifdef OWN\n#else\n{0}\n#endif"])
+def test_a_launch_that_is_left_out_is_told(tmp_path, front):
+    left_out = front.format("k<<<2, 32>>>(1);")
+    found = launches(tmp_path, f"#define OWN\n{K}\nint main() {{\n{left_out}\n}}")
+    line = 5 + left_out[: left_out.index("k<<<")].count("\n")
+    assert f"no launch is read: that of line {line} is left out by #if" in found[0].assumptions[0].message
+
+
 def test_a_value_assumed_for_a_counter_takes_no_other_loop_of_that_name_away(tmp_path):
     never = "for (int i = 0; i < 0; i++) a<<<i + 1, 64>>>(7);"
     text = f"{TWO}int main() {{ {never} for (int i = 0; i < 3; i++) b<<<5, 32>>>(7); b<<<6, 32>>>(7); }}"

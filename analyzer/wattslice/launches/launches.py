@@ -534,11 +534,13 @@ def assumed_launch(
     is_read: bool = True,
     device_line: int | None = None,
     given_to: tuple[int, str] | None = None,
+    written: int | None = None,
 ) -> KernelLaunch:
     """The launch of a kernel about which nothing is known; a C function runs in one thread.
 
     `is_read`: whether all of the file could be read. `device_line`: of device code that launches it.
-    `given_to`: the line and name of a call with it that is not followed, which may launch it.
+    `given_to`: the line and name of a call with it that is not followed, which may launch it. `written`: the
+    line of what looks like a launch of it and was not read as one.
     """
     grid, block = ((1, 1, 1), (1, 1, 1)) if is_c else (default_grid(kernel, gpu), default_block(kernel))
     reason = "nothing in this file calls it from main" if is_c else "no launch in this file"
@@ -546,6 +548,10 @@ def assumed_launch(
         reason = f"device code launches it (line {device_line}), no host code in this file"
     elif given_to is not None:
         reason = f"no launch is read: line {given_to[0]} gives it to {given_to[1]}(), not followed"
+    elif written is not None:
+        reason = (
+            f"no launch is read: that of line {written} is left out by #if, in a comment, or not understood"
+        )
     reason += "" if is_read else ", as far as it could be read"
     return KernelLaunch(
         kernel,

@@ -294,6 +294,7 @@ def resolve_launches(
                 is_read=is_read,
                 device_line=_launched_on_the_device(program, kernel),
                 given_to=_given_to(program, kernel),
+                written=next(_written(program, kernel), None),
             ),
         )
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
@@ -314,13 +315,17 @@ def _given_to(program: ir.Program, kernel: ir.Kernel) -> tuple[int, str] | None:
     return None
 
 
+def _written(program: ir.Program, kernel: ir.Kernel) -> Iterator[int]:
+    """The lines of the file in which the text has a launch of the kernel."""
+    launch = re.compile(rf"\b{re.escape(kernel.name)}\s*(?:<(?!<<)[^;]*>)?\s*<<<")
+    return (line for line, text in enumerate(program.source_lines, 1) if launch.search(text.split("//")[0]))
+
+
 def _launched_on_the_device(program: ir.Program, kernel: ir.Kernel) -> int | None:
     """The first line of the file in which device code launches the kernel."""
-    written = re.compile(rf"\b{re.escape(kernel.name)}\b[^;]*<<<")
     told = (d for d in program.diagnostics if d.message == ir.DEVICE_LAUNCH and d.file == program.file)
-    lines = sorted({diagnostic.line for diagnostic in told})
-    texts = ((line, program.source_lines[line - 1]) for line in lines if line <= len(program.source_lines))
-    return next((line for line, text in texts if written.search(text)), None)
+    lines = {diagnostic.line for diagnostic in told}
+    return next((line for line in _written(program, kernel) if line in lines), None)
 
 
 def _are_complete(instances: Sequence[LaunchInstance]) -> bool:

@@ -572,7 +572,7 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
 
 
 def _emplaced(body: Body, node: Node, callee: Node, arguments: Sequence[Node]) -> Expr | None:
-    """`v.emplace_back(a, b)` as `v.push_back(T(a, b))`; None where the element is of no class of the user's."""
+    """`v.emplace_back(a, b)` as `v.push_back(T(a, b))`; None unless a class of the user's is the element."""
     element = body.type(node)
     if len(arguments) == 1 and body.type(arguments[0]) == element:
         return None  # a copy
