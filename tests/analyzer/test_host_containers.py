@@ -96,6 +96,13 @@ def test_elements_and_lengths_are_known(tmp_path, body, expected):
     assert launch.source is LaunchSource.HOST_CODE
 
 
+def test_which_instance_of_a_constructor_a_list_means_is_unknown(tmp_path):
+    made = "template <class U> struct Twice { U n; template <class A> Twice(A x) : n((int)(x * 2)) {} };"
+    body = "Twice<int> one(3), two(4.5); std::vector<Twice<int>> v = {{5}, {6.5}}; k<<<v[0].n, 32>>>(v[1].n);"
+    (launch,) = launches(tmp_path, f"{HEAD}{made} int main() {{ {body} }}")
+    assert (launch.source, launch.arguments) == (LaunchSource.ASSUMED, (None,))
+
+
 AT_FILE_SCOPE = """
 struct Conf { int a = 4; int b; };
 static Conf own;
