@@ -84,7 +84,7 @@ READ = [
      "k<<<std::get<0>(v[1]), std::get<1>(v[0]) - 1>>>(n);", (4, 64, 7)),
     ("objects made in their place", "std::vector<Sized> v; int i = 0;"
      "for (; i < 3; i++) v.emplace_back(i + 2, 64); v.emplace_back(v[1]); v.emplace_back(i + 4);"
-     "k<<<v[2].n, v[0].block>>>(v[4].n + v[3].n - 3);", (4, 64, 7)),
+     "k<<<v[2].n, v[3].block>>>(v[4].n + v[3].n - 3);", (4, 64, 7)),
     ("a range of a list", "int n = 0; for (int x : {1, 2, 4}) n += x; k<<<4, 64>>>(n);", (4, 64, 7)),
 ]  # fmt: skip
 
