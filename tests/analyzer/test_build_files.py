@@ -253,7 +253,10 @@ def test_the_makefile_above(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "is_known"),
-    [("cmake_minimum_required(VERSION 3.20)\n  Project(p CUDA)\n", True), ("add_x(p)\n", False)],
+    [
+        ("cmake_minimum_required(VERSION 3.20)\n  Project(p CUDA)\n", True),
+        ("add_x(p)\nproject_options(p)\n", False),
+    ],
 )
 def test_an_archive_of_a_project_is_as_its_repository(tmp_path, text, is_known):
     include = "target_include_directories(p PUBLIC code)\n"

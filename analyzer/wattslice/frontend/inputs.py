@@ -263,7 +263,7 @@ def is_folder(path: Path) -> bool:
 
 
 def repository_root(path: Path) -> Path:
-    """The nearest folder above the file that holds `.git`, else the file's own folder."""
+    """What `root_above` finds for the folder of a file."""
     root = root_above(path.resolve().parent)
     note_search(Search.ROOT, path, (), (root,))
     return root
@@ -286,4 +286,4 @@ def _is_project(folder: Path) -> bool:
         lines = file_bytes(f"{folder}/CMakeLists.txt").splitlines()
     except OSError:
         return False
-    return any(line.lstrip()[:7].lower() == b"project" for line in lines)
+    return any(line.replace(b" ", b"")[:8].lower() == b"project(" for line in lines)

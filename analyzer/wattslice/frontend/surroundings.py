@@ -140,7 +140,7 @@ class Surroundings:
         return known
 
     def repository_root(self, path: Path) -> Path:
-        """The nearest folder above the file that holds `.git`, else the file's own folder."""
+        """What `root_above` finds for the folder of a file."""
         folder = self.folder_of(path)
         known = self._roots.get(folder)
         if known is None:

@@ -1,9 +1,10 @@
 """From everything the interpreter saw to the launches a report shows: representatives and defaults.
 
 A launch inside a host loop is reached many times. Per launch site and chain of calls one instance stands
-for all: the one whose number of threads is nearest to the mean (the middle one when all are alike), so that
-`representative * times` is near the total work. Equal launches are shown once, per kernel the
-`MAX_LAUNCHES_PER_KERNEL` with the most threads, those that are known first; how many more there are is said.
+for all: the one whose number of threads is nearest in ratio to the mean (the middle one when all are alike),
+so that `representative * times` misses the total work by the least factor. Equal launches are shown once, per
+kernel the `MAX_LAUNCHES_PER_KERNEL` with the most threads, of all instances of a template
+`MAX_LAUNCHES_PER_TEMPLATE`, those that are known first; how many more there are is said.
 """
 
 from __future__ import annotations
@@ -509,7 +510,7 @@ def _of_many(geometries: Sequence[Geometry], *, is_same: bool) -> str:
     if not threads:
         return "one of them"
     return (
-        f"the one of nearly the mean number of threads of the {len(threads)} that were looked at, which have "
+        f"the one nearest in ratio to the mean number of threads of the {len(threads)} looked at, which have "
         f"{min(threads)} to {max(threads)}"
     )
 

@@ -214,7 +214,8 @@ ALONE = Neighbours()
 def resolve_launches(
     program: ir.Program, overrides: Overrides, gpu: Gpu, around: Neighbours = ALONE
 ) -> tuple[KernelLaunch, ...]:
-    """At least one launch for every kernel of `program`, in the order of the kernels.
+    """At least one launch for every kernel of `program`, in the order of the kernels; of the instances of a
+    template those of `of_few_instances`.
 
     The geometry comes from `--launch`, else from the host code; where that depends on variables without a
     value, from values assumed for these; else it is assumed as a whole. Assumptions (PW011) name the option
