@@ -121,6 +121,14 @@ def test_limits_of_a_counter_are_one_where_they_meet(loop: str, is_one: bool):
     assert not is_one or mix.total == pytest.approx(one.total, rel=0.05)
 
 
+@pytest.mark.parametrize(("number", "is_one"), [(20, False), (21, True)])
+def test_a_small_constant_limit_stays_a_test_of_its_own(number: int, is_one: bool):
+    """SASS of nvcc 13: of 20 iterations each has both tests, of 21 many share one limit."""
+    loop = f"for (int j = 0; j < {number}; j++) {{ if (j > n) break; s += b[j]; }}"
+    mix = mix_of(LIMITED.format(loop=loop), "<<<1, 32>>>(0, 0, 0, 4096, 1.0f)")
+    assert (mix.number(K.ISETP) + mix.number(K.BRANCH) < number) is is_one
+
+
 def test_a_break_that_constants_decide_is_the_end_of_the_loop():
     loop = "float s = 0; for (int j = 0; j < 8; j++) {{ {body} }} a[threadIdx.x] = s;"
     mix = mix_of(loop.format(body="if (j == 5) break; s += b[j];"))

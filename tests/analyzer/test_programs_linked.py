@@ -255,6 +255,14 @@ def test_a_function_that_is_not_read_may_set_what_it_can_name(tmp_path, before, 
     assert bool(messages) == bool(source)
 
 
+def test_a_size_that_was_0_before_it_may_be_set_is_not_likely_0(tmp_path):
+    text = CONFIGURED.replace("BEFORE", "").replace("n = 1;", "n = 0;")
+    assert "n = 0;" in text
+    (found,) = found_by(tmp_path, "a.cu", {"a.cu": text})
+    told = " ".join(one.message for one in found.assumptions)
+    assert "whose text was not read; n assumed 1024" in told
+
+
 def test_what_a_function_that_a_header_declares_may_set_is_looked_for(tmp_path):
     text = CONFIGURED.replace("BEFORE", "")
     files = {"a.cu": text.replace("void configure();", '#include "c.h"\n', 1), "c.h": "void configure();"}

@@ -25,7 +25,7 @@ from wattslice.ir.loops import (
 from wattslice.ir.rewriting import is_same_text, rewritten, with_values
 
 MOST_TESTED = 20
-"""A constant bound of no more iterations stays a test beside another one (nvcc 13: 20, not 24)."""
+"""A constant bound of no more iterations stays a test beside another one (nvcc 13: 20, not 21)."""
 
 
 @lru_cache(maxsize=32)
