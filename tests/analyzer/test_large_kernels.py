@@ -193,7 +193,10 @@ def test_ten_thousand_statements_that_do_not_repeat():
 
 
 def test_templates_that_do_not_fit_are_not_tried_a_thousand_times(monkeypatch: pytest.MonkeyPatch):
-    """Twelve instances of which one fits: eight others are tried, then no more; another template still is."""
+    """Twelve instances of which one fits: eight others are tried, then no more; another template still is.
+
+    First eight of the twelve are, then all of them, since they are launched.
+    """
     begun: list[str] = []
     plain = program._lower_body  # pyright: ignore[reportPrivateUsage]
 
@@ -213,7 +216,27 @@ def test_templates_that_do_not_fit_are_not_tried_a_thousand_times(monkeypatch: p
     kernels = analyze_text(source, gpu="v100").kernels
     known = [(kernel.name, kernel.power_w is not None) for kernel in kernels]
     assert known == [("k", True), *[("k", False)] * 11, ("other", True)]
-    assert begun == ["k", *["k"] * 2 * program.MOST_REFUSED, "other"]  # twice: folded, too
+    first, again = 2 * (program.MOST_INSTANCES - 1), 2 * program.MOST_REFUSED  # twice: folded, too
+    assert begun == ["k", *["k"] * first, "other", *["k"] * again]  # what was read is remembered
+
+
+def test_an_instance_that_is_launched_is_followed_however_many_there_are():
+    """The file is read again for it: the same work as where it is the only one."""
+    pieces = (
+        "template <int N> __global__ void k(float *x) { for (int i = 0; i < N; ++i) x[i] = 2 * x[i] + 1; }\n"
+        "void run(float *x, int n, int m) { switch (n) { ",
+        " } }\nint main() { float *x; cudaMalloc(&x, 4096); k<12><<<5, 32>>>(x); run(x, ",
+    )
+    every = " ".join(f"case {n}: k<{n}><<<m, 32>>>(x); break;" for n in range(1, 21))
+    many, alone = (
+        analyze_text(f"{ladder.join(pieces)}{end}", gpu="v100").kernels
+        for ladder, end in ((every, "0, 0); }"), ("", "0, 0); }"))
+    )
+    (one,) = alone
+    known = [kernel for kernel in many if kernel.launch.grid == (5, 1, 1)]
+    assert [(kernel.work, kernel.power_w) for kernel in known] == [(one.work, one.power_w)]
+    assert len(many) == 9
+    assert all(kernel.power_w is not None for kernel in many)
 
 
 def repetition(looks: list[folding.Looks], at: int) -> tuple[int, int]:

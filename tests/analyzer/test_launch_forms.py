@@ -8,9 +8,11 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.counting.count import count
+from wattslice.counting.state import NotCountedError
 from wattslice.errors import Severity
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.project.runs import parse_arguments
+from wattslice.launches.host_code import HostCode
 from wattslice.launches.launch import NO_OVERRIDES, Overrides, Setting
 from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu
@@ -540,15 +542,48 @@ int main(int argc, char **argv) {
     assert (launch.grid, launch.block) == expected
 
 
-def test_of_a_template_with_many_instances_the_largest_launches_are_shown(tmp_path):
-    """The one whose grid is known goes first, however small."""
+MANY = "template <int N> __global__ void many(int n) { if (n > N) __syncthreads(); }\n"
+
+
+def test_of_a_template_with_many_instances_some_are_shown(tmp_path):
+    """The one whose grid is known goes first, however small; of the others eight at even steps."""
     ladder = " ".join(f"case {n}: many<{n}><<<m, {n}>>>(1); break;" for n in range(1, 41))
-    text = f"""template <int N> __global__ void many(int n) {{}}
-    void run(int n, int m) {{ switch (n) {{ {ladder} }} }}
+    text = f"""{MANY}void run(int n, int m) {{ switch (n) {{ {ladder} }} }}
     int main(int argc, char **argv) {{ many<1><<<1, 1>>>(2); run(atoi(argv[1]), atoi(argv[2])); }}"""
     found = launches(tmp_path, text)
-    assert [one.block[0] for one in found] == [1, *range(10, 41)]
+    assert [one.block[0] for one in found] == [1, 1, 6, 11, 16, 21, 26, 31, 36]
+    assert all(one.kernel.is_followed for one in found)
+    told = [a.message for one in found for a in one.assumptions if "not shown" in a.message]
+    assert told == ["32 further launches of many not shown; the 9 shown are known ones and some instances"]
+
+
+def test_of_many_known_launches_of_a_template_the_largest_are_shown(tmp_path):
+    launched = " ".join(f"many<{n}><<<1, {n}>>>(1);" for n in range(1, 41))
+    found = launches(tmp_path, f"{MANY}int main() {{ {launched} }}")
+    assert [one.block[0] for one in found] == list(range(9, 41))
     told = [a.message for one in found for a in one.assumptions if "not shown" in a.message]
     assert told == [
-        "9 further launches of many not shown; shown are the 32 with the most threads, known ones first"
+        "8 further launches of many not shown; the 32 shown are those with the most threads, known ones first"
     ]
+
+
+def test_an_instance_that_is_not_followed_is_not_counted(tmp_path):
+    """It has the body of another one. A specialisation is written by itself, and always followed."""
+    launched = " ".join(f"many<{n}><<<1, {n}>>>(1);" for n in range(1, 21))
+    special = "template <> __global__ void many<20>(int n) {}\n"
+    found = {one.block[0]: one for one in launches(tmp_path, f"{MANY}{special}int main() {{ {launched} }}")}
+    followed = [n for n, one in found.items() if one.kernel.is_followed]
+    assert sorted(followed) == [1, 3, 5, 8, 10, 12, 15, 17, 20]
+    with pytest.raises(NotCountedError, match="not followed"):
+        count(found[2])
+    assert found[2].kernel.body is found[1].kernel.body
+
+
+HELD = [("auto f = a; f<<<4, 64>>>(5);", []), ("auto f = a; f = b; f = a; f<<<4, 64>>>(5);", ["b"])]
+
+
+@pytest.mark.parametrize(("body", "others"), HELD)
+def test_a_pointer_that_nothing_sets_again_holds_no_other_kernel(tmp_path, body, others):
+    read = program(tmp_path, f"{TWO}int main() {{ {body} auto g = b; }}")
+    instances = HostCode(read, GPU).launches({}, None, frozenset())
+    assert [one.kernel for one in instances if one.is_other] == [f"_Z1{name}i" for name in others]

@@ -101,6 +101,8 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
     stand for the others (an assumption says where they do not exactly); raises NotCountedError when that
     takes too many as well, or when its loops run more often than any launch could.
     """
+    if not launch.kernel.is_followed:
+        raise NotCountedError("this instance of the template was not followed")
     try:
         state, sampling = _evaluate(launch, profile, ALLOWANCE, DEFAULT_PARAMETER)
         if state.tallies.has_assumed_a_parameter and not state.tallies.touched_memory:

@@ -806,6 +806,7 @@ class Kernel(Struct, frozen=True, eq=False):
     `machine_instructions`: every PTX instruction of the body, of PTX files only, `argument_parts` as well:
     one for each parameter. `original`: the kernel of the program's `origin` that it was compiled from.
     `fast_math`: where `--use_fast_math` is said of it, else empty.
+    `is_followed` False: one of many instances of a template, with the body of another one.
     """
 
     name: str
@@ -827,6 +828,7 @@ class Kernel(Struct, frozen=True, eq=False):
     max_registers: int | None = None
     fast_math: str = ""
     assumed: tuple[Diagnostic, ...] = ()
+    is_followed: bool = True
 
 
 class AssumedOfText(Struct, frozen=True):

@@ -253,6 +253,18 @@ class CallGraph:
             if name in named
         }
 
+    @cached_property
+    def names_of_kernels(self) -> frozenset[ir.Variable]:
+        """Variables that are declared with a kernel as their value, and never get another one."""
+        declared = (
+            stmt.variable
+            for function in self.functions
+            for stmt in ir.walk_statements(function.body)
+            if isinstance(stmt, ir.Declare) and isinstance(stmt.value, ir.Text)
+            if stmt.value.value in self.kernels
+        )
+        return frozenset(declared).difference(*map(self.changed_in, self.functions))
+
     def _functions_as_values(self) -> frozenset[ir.Function]:
         """Functions that pointers and objects may hold; not lambdas that run only where they are written."""
         told = [*self._initial, *(expr for one in self._tell.values() for expr in one)]

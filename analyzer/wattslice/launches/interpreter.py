@@ -198,7 +198,7 @@ class Interpreter(HostLoops):
         held = "" if node.function is None else self.evaluate(node.function)
         is_guess = not isinstance(held, str)
         names = self._candidates(node, held) if is_guess else (held,)
-        others = () if is_guess or node.packed is not None else self._alike(held)
+        others = () if is_guess or node.packed is not None else self._alike(node, held)
         for name in (*names, *others):
             given = arguments
             if node.packed is not None:
@@ -317,9 +317,12 @@ class Interpreter(HostLoops):
         given = None if node.packed is not None else len(node.arguments)
         return tuple(name for name, number in known.items() if given is None or number == given)
 
-    def _alike(self, kernel: str) -> tuple[str, ...]:
-        """Other kernels that are used as values and have parameters of the same types."""
-        if kernel not in (known := self._graph.kernels_as_values):
+    def _alike(self, node: ir.LaunchCall, kernel: str) -> tuple[str, ...]:
+        """Other kernels that are used as values and have parameters of the same types; none where the pointer
+        holds this one wherever it is run.
+        """
+        pointer = None if node.function is None else ir.read_variable(node.function)
+        if kernel not in (known := self._graph.kernels_as_values) or pointer in self._graph.names_of_kernels:
             return ()
         types = [parameter.type for parameter in self._graph.kernels[kernel].parameters]
         others = (name for name in known if name != kernel)

@@ -4,7 +4,8 @@ A launch inside a host loop is reached many times. Per launch site and chain of 
 for all: the one whose number of threads is nearest in ratio to the mean (the middle one when all are alike),
 so that `representative * times` misses the total work by the least factor. Equal launches are shown once, per
 kernel the `MAX_LAUNCHES_PER_KERNEL` with the most threads, of all instances of a template
-`MAX_LAUNCHES_PER_TEMPLATE`, those that are known first; how many more there are is said.
+`MAX_LAUNCHES_PER_TEMPLATE`, those that are known first; how many more there are is said. Of an instance that
+is not followed a launch is shown where it is known: the file is read again then, for this one.
 """
 
 from __future__ import annotations
@@ -126,12 +127,16 @@ def launches_of(
 
 
 def of_few_instances(launches: Sequence[KernelLaunch]) -> Iterator[KernelLaunch]:
-    """`launches`, of every template `MAX_LAUNCHES_PER_TEMPLATE` at most, as `_largest` has them."""
+    """`launches`, of every template `MAX_LAUNCHES_PER_TEMPLATE` at most, as `_largest` has them.
+
+    What is assumed is shown of the instances that are followed.
+    """
     groups: dict[tuple[str, ir.Span], list[KernelLaunch]] = {}
     for launch in launches:
         groups.setdefault((launch.kernel.name, launch.kernel.span), []).append(launch)
     for same in groups.values():
-        yield from _largest(same, MAX_LAUNCHES_PER_TEMPLATE)
+        worth = sum(one.kernel.is_followed or one.source is not LaunchSource.ASSUMED for one in same)
+        yield from _largest(same, min(worth, MAX_LAUNCHES_PER_TEMPLATE))
 
 
 _OTHER_WAYS = Unknown("it is launched on other ways, too, with a grid or block that is not known")
@@ -164,17 +169,23 @@ def _largest(launches: Sequence[KernelLaunch], most: int) -> tuple[KernelLaunch,
 
     What is known goes before what is assumed, whose number of threads is no one's.
     """
-    sizes = [(one.source is LaunchSource.ASSUMED, -one.blocks * one.threads_per_block) for one in launches]
+    assumed = [one.source is LaunchSource.ASSUMED for one in launches]
+    sizes = [
+        (is_assumed, is_assumed and not one.kernel.is_followed, -one.blocks * one.threads_per_block)
+        for one, is_assumed in zip(launches, assumed, strict=True)
+    ]
     ranks = sorted(range(len(launches)), key=sizes.__getitem__)
     kept = [launches[i] for i in sorted(ranks[:most])]
     if left_out := [launches[i] for i in sorted(ranks[most:])]:
         number, kernel = len(left_out), left_out[0].kernel
         what = "further launch" if number == 1 else "further launches"
+        shown = "those with the most threads, known ones first"
+        if any(assumed[i] for i in ranks[:most]) and not all(one.kernel.is_followed for one in left_out):
+            shown = "known ones and some instances"
         assumption = Assumption(
             "PW011",
             left_out[0].line or kernel.span.line,
-            f"{number} {what} of {kernel.name} not shown; shown are the {len(kept)} with the most threads, "
-            "known ones first",
+            f"{number} {what} of {kernel.name} not shown; the {len(kept)} shown are {shown}",
             f"--launch '{kernel.name}={_text(left_out[0].grid)}:{_text(left_out[0].block)}'",
             left_out[0].file,
         )

@@ -159,9 +159,11 @@ class Stages:
 
     most_s = MOST_S
 
-    def program(self, path: Path, config: Config, source: bytes | None) -> Program:
+    def program(
+        self, path: Path, config: Config, source: bytes | None, wanted: frozenset[str] = frozenset()
+    ) -> Program:
         """Source text to kernels and host functions."""
-        return read_program(path, config, source)
+        return read_program(path, config, source, None, wanted)
 
     def neighbours(self, path: Path, config: Config) -> Neighbours:
         """Reads the files around this one."""
@@ -196,10 +198,13 @@ def _analyze_file(
     path: Path, config: Config, source: bytes | None, stages: Stages, watch: Watch
 ) -> FileAnalysis:
     gpu = load_gpu(config.gpu.gpu_id)
-    program = stages.program(path, config, source)
-    host = path if program.origin is None else Path(program.origin.file)
     others: list[Program] = []
-    launches = stages.launches(program, config, gpu, _noting(stages.neighbours(host, config), others))
+
+    def launched(program: Program) -> tuple[KernelLaunch, ...]:
+        host = path if program.origin is None else Path(program.origin.file)
+        return stages.launches(program, config, gpu, _noting(stages.neighbours(host, config), others))
+
+    program, launches = followed(partial(stages.program, path, config, source), launched)
     quoter = Quoter(program.file, program.source_lines, program.included)
     profile = config.facts.branch_profile
     bound = None
@@ -328,10 +333,30 @@ def _noting(around: Neighbours, read: list[Program]) -> Neighbours:
     return replace(around, callers=callers, definitions=definitions, linking=linking, sharing=sharing)
 
 
+def followed(
+    read: Callable[[frozenset[str]], Program], launched: Callable[[Program], tuple[KernelLaunch, ...]]
+) -> tuple[Program, tuple[KernelLaunch, ...]]:
+    """A program and its launches. What `read` is given are the instances of templates to be followed: where
+    one is launched that is not, the program is read again.
+    """
+    program = read(frozenset())
+    launches = launched(program)
+    wanted = frozenset(one.kernel.mangled_name for one in launches if not one.kernel.is_followed)
+    if wanted:
+        program = read(wanted)
+        launches = launched(program)
+    return program, launches
+
+
 def read_program(
-    path: Path, config: Config, source: bytes | None = None, earlier: LoweredFunctions | None = None
+    path: Path,
+    config: Config,
+    source: bytes | None = None,
+    earlier: LoweredFunctions | None = None,
+    wanted: frozenset[str] = frozenset(),
 ) -> Program:
-    """The file as kernels and host functions; `source` None: as it is on the disk, `earlier`: `read_cuda`'s.
+    """The file as kernels and host functions; `source` None: as it is on the disk, `earlier`, `wanted`:
+    `read_cuda`'s.
 
     Raises `FrontendError` when it cannot be read at all.
     """
@@ -345,7 +370,7 @@ def read_program(
         return read_ptx(path, config.parse, source)
     from wattslice.frontend.cuda.read import read_cuda
 
-    return read_cuda(path, config.parse, source, earlier)
+    return read_cuda(path, config.parse, source, earlier, wanted)
 
 
 def _analyze(launch: KernelLaunch, config: Config, gpu: Gpu, quoter: Quoter) -> LaunchResult:

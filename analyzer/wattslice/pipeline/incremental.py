@@ -150,9 +150,11 @@ class _RememberedStages(Stages):
         if self._cancelled():
             raise CancelledError("cancelled: a newer text is there", remedy="analyze that one")
 
-    def program(self, path: Path, config: Config, source: bytes | None) -> Program:
+    def program(
+        self, path: Path, config: Config, source: bytes | None, wanted: frozenset[str] = frozenset()
+    ) -> Program:
         self._go_on()
-        program = read_program(path, config, source, self._functions)
+        program = read_program(path, config, source, self._functions, wanted)
         self._go_on()
         return program
 

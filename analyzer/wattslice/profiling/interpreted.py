@@ -21,7 +21,7 @@ from wattslice.ir.walking import deep_recursion
 from wattslice.launches.launch import KernelLaunch, LaunchSource
 from wattslice.launches.overrides import names_kernel
 from wattslice.launches.resolver import resolve_launches
-from wattslice.pipeline.files import neighbours_of, read_program
+from wattslice.pipeline.files import followed, neighbours_of, read_program
 from wattslice.profiling.data_sets.arguments import MIB, prepare
 from wattslice.profiling.data_sets.spec import DataSetSpec, Shape, Spec, shape_of
 from wattslice.profiling.interpreter.launch import Allowance, Execution, Launch
@@ -67,13 +67,14 @@ class KnownLaunch(Struct, frozen=True):
 
 def known_launches(path: Path, config: Config) -> tuple[Program, tuple[KnownLaunch, ...]]:
     """The program in a file, and one entry for each of its kernels. Raises `FrontendError`."""
-    program = read_program(path, config)
     gpu = load_gpu(config.gpu.gpu_id)
     around = neighbours_of(path, config)
-    launches = resolve_launches(program, config.facts.overrides, gpu, around)
-    return program, tuple(
-        _known([launch for launch in launches if launch.kernel is kernel]) for kernel in program.kernels
+    program, launches = followed(
+        lambda wanted: read_program(path, config, wanted=wanted),
+        lambda program: resolve_launches(program, config.facts.overrides, gpu, around),
     )
+    own = ([launch for launch in launches if launch.kernel is kernel] for kernel in program.kernels)
+    return program, tuple(_known(found) for found in own if found)
 
 
 def _known(launches: list[KernelLaunch]) -> KnownLaunch:

@@ -23,7 +23,7 @@ from wattslice.launches.data import data_of
 from wattslice.launches.launch import LaunchSource
 from wattslice.launches.overrides import check_overrides, known_names, names_kernel
 from wattslice.launches.resolver import resolve_launches
-from wattslice.pipeline.files import neighbours_of, read_program
+from wattslice.pipeline.files import followed, neighbours_of, read_program
 from wattslice.training.launch_rows import launch_features
 from wattslice.training.training import provenance
 from wattslice_corpora.records import RecordError, sha256
@@ -273,11 +273,14 @@ def _reading(row: ReadingRow, table: Path, gpu: Gpu, doubts: list[str]) -> Readi
         overrides=tuple(row.settings.split()),
     )
     config = make_config(said)
-    program = read_program(path, config)
+    program, found = followed(
+        lambda wanted: read_program(path, config, wanted=wanted),
+        lambda program: resolve_launches(program, config.facts.overrides, gpu, neighbours_of(path, config)),
+    )
     check_overrides(config.facts.typed_overrides, [known_names(program)])
     launches = [
         replace(launch, data=data_of(launch.kernel, config.facts.data, launch.zeros))
-        for launch in resolve_launches(program, config.facts.overrides, gpu, neighbours_of(path, config))
+        for launch in found
         if not name or names_kernel(name, launch.kernel)
     ]
     if len({launch.kernel.name for launch in launches}) != 1:

@@ -35,11 +35,13 @@ def read_cuda(
     options: ParseOptions | None = None,
     source: bytes | None = None,
     earlier: LoweredFunctions | None = None,
+    wanted: frozenset[str] = frozenset(),
 ) -> Program:
     """Read a CUDA file: kernels inlined and instantiated, and the host functions around their launches.
 
     `source`: its bytes where they are newer than the disk (a text in an editor), None: what is on the disk.
     `earlier`: what is remembered of earlier texts of the file; what has not changed is taken from there.
+    `wanted`: instances of templates to be followed however many there are, by their mangled names.
 
     Raises `FrontendError` when nothing of the file can be understood; anything less is a diagnostic of the
     program (PW001 parse problem, PW002 include not found, PW005 call without body, PW006 unsupported
@@ -50,8 +52,8 @@ def read_cuda(
 
     options = options or ParseOptions()
     if source is not None:
-        return lower_program(parse_cuda(path, options, source), earlier)
-    return lower_program(_read_once(path, options, parse_cuda), earlier)
+        return lower_program(parse_cuda(path, options, source), earlier, wanted)
+    return lower_program(_read_once(path, options, parse_cuda), earlier, wanted)
 
 
 # ---------------------------------------------------------------------------

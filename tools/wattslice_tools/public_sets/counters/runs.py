@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from wattslice.errors import WattsliceError
 from wattslice.frontend.parse_options import FAST_MATH
 from wattslice.launches.launch import KernelLaunch, LaunchOverride, Overrides, Setting
 from wattslice.launches.resolver import resolve_launches
-from wattslice.pipeline.files import neighbours_of, read_program
+from wattslice.pipeline.files import followed, neighbours_of, read_program
 from wattslice.workload.launch_work import launch_work, residency
 from wattslice_corpora.manifest import CorpusKernel, load_manifest
 from wattslice_corpora.ncu_counters import NcuRow
@@ -93,12 +94,12 @@ class _Run:
             NO_SETTINGS,
         )
         self._around = neighbours_of(file, config)
-        self._program = read_program(file, config)
+        self._read = partial(read_program, file, config, None, None)
         self._found = self._launches(())
 
     def _launches(self, overrides: tuple[LaunchOverride, ...]) -> tuple[KernelLaunch, ...]:
         told = Overrides(overrides, self._settings)
-        return resolve_launches(self._program, told, self._gpu, self._around)
+        return followed(self._read, lambda read: resolve_launches(read, told, self._gpu, self._around))[1]
 
     def counted(self, row: NcuRow) -> CountedRun:
         """The launch of `row`. Raises `RecordError` where there is no such kernel, else as counting does."""

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from wattslice import ir
 from wattslice.frontend import MOST_KERNELS
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -64,10 +66,13 @@ _INLINE = regex(r"\b(__)?inline(__)?\b")
 _TEXTURE_OBJECTS = ("cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject", "CUsurfObject")
 
 
-def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -> Program:
+def lower_program(
+    parsed: ParsedUnit, earlier: LoweredFunctions | None = None, wanted: frozenset[str] = frozenset()
+) -> Program:
     """Lower everything of a parsed file that the analysis needs; never fails on one bad kernel.
 
-    Of a fragment only its own kernels: the others are those of the file that includes it.
+    Of a fragment only its own kernels: the others are those of the file that includes it. Of a template with
+    many instances some are followed, and those that are `wanted` by their mangled names.
 
     `earlier`: what is remembered of the same file's functions; those that are as they were are taken from it.
     """
@@ -77,7 +82,7 @@ def lower_program(parsed: ParsedUnit, earlier: LoweredFunctions | None = None) -
         reuse = None if earlier is None else earlier.for_unit(unit)
         asked = parsed.asked_files()
         own = functions if asked is None else [node for node in functions if node.place.path in asked]
-        kernels = lower_kernels(unit, kernel_definitions(own), reuse)
+        kernels = lower_kernels(unit, kernel_definitions(own), reuse, wanted)
         kernels += lost_kernels(unit, functions, MOST_KERNELS - len(kernels))
         hosts = host_functions(unit, functions, reuse=reuse)
         declare_exports(unit)
@@ -140,7 +145,7 @@ def lower_c_program(parsed: ParsedUnit) -> Program:
         functions = project_functions(unit)
         definitions = c_kernel_definitions(unit, functions)
         unit.c_kernels = frozenset(node.spelling for node in definitions)
-        kernels = lower_kernels(unit, definitions, None)
+        kernels = lower_kernels(unit, definitions, None, frozenset())
         hosts = host_functions(unit, functions, unit.c_kernels)
     _report_includes(unit)
     bodies = [unit.spans.span(node) for node in functions]
@@ -254,9 +259,16 @@ def c_kernel_definitions(unit: Unit, functions: list[Node]) -> list[Node]:
     ]
 
 
-def lower_kernels(unit: Unit, definitions: list[Node], reuse: Reuse | None) -> list[Kernel]:
+MOST_INSTANCES = 8
+"""So many instances of a template are followed, at even steps; of one more it must be asked for."""
+
+
+def lower_kernels(
+    unit: Unit, definitions: list[Node], reuse: Reuse | None, wanted: frozenset[str]
+) -> list[Kernel]:
     """All kernels, as far as the budgets of a file reach; what lies beyond is told (PW007)."""
     kernels: list[Kernel] = []
+    spared = _spared(definitions, wanted)
     for number, definition in enumerate(definitions):
         if number >= MOST_KERNELS:
             message = (
@@ -264,11 +276,39 @@ def lower_kernels(unit: Unit, definitions: list[Node], reuse: Reuse | None) -> l
             )
             unit.report("PW007", Severity.WARNING, unit.spans.span(definition), message)
             break
-        if reuse is None:
+        if number in spared:
+            kernels.append(_like(kernels[-1], unit, definition))
+        elif reuse is None:
             kernels.append(lower_kernel(unit, definition))
         else:
             kernels.append(reuse.function(definition, lower_kernel, is_host=False))
     return kernels
+
+
+def _spared(definitions: list[Node], wanted: frozenset[str]) -> frozenset[int]:
+    """The places of the instances that are not followed; each stands behind one of the same template."""
+    groups: dict[tuple[int, int], list[int]] = {}  # a specialisation has a line of its own
+    for number, definition in enumerate(definitions):
+        if (template := definition.template) is not None:
+            key = template.canonical.raw.data0, definition.place.line
+            groups.setdefault(key, []).append(number)
+    spared: set[int] = set()
+    for places in groups.values():
+        most = min(MOST_INSTANCES, len(places))
+        chosen = {places[step * len(places) // most] for step in range(most)}
+        spared.update(
+            place for place in places if place not in chosen and definitions[place].mangled_name not in wanted
+        )
+    return frozenset(spared)
+
+
+def _like(other: Kernel, unit: Unit, function: Node) -> Kernel:
+    """An instance that is not followed, with the body of another one: sizes are those of its places."""
+    names = {"qualified_name": qualified_name(function), "mangled_name": function.mangled_name}
+    bounds = _launch_bounds(unit, function)
+    return replace(
+        other, **names, max_threads_per_block=bounds[0], min_blocks_per_sm=bounds[1], is_followed=False
+    )
 
 
 UNFOLDED_NODES = 60_000
