@@ -145,6 +145,7 @@ class _Charger:
         for value in self.order:
             if value.form.is_unsigned and value.shape is Shape.PLAIN and self.other_uses.get(value) == 1:
                 value.cost = ()  # the one address that needs it is computed by LEA and LEA.HI
+        self.join_truths()
         for value in self.members.keys() - set(self.roots):
             self.leave_out_members(value)
         absorbed = within_lop3(self.order, self.other_uses) | group_bit_tests(self.order, self.other_uses)
@@ -191,6 +192,28 @@ class _Charger:
             value.cost = ()  # part of what takes it in
         three_registers = list(three_register_sums(self.order, self.products))
         return Charges(self.found, self.requests, self.order, self.pointers, three_registers)
+
+    def join_truths(self) -> None:
+        """`a && b` is one of the two comparisons, that takes the other truth along: where none is made for
+        this alone, and in the same loop, the last is made again.
+        """
+        again: dict[Value, int] = {}
+        for both in self.order:
+            if both.shape is not Shape.BOTH:
+                continue
+            loops, made = varying((both,)), [one for one in both.inputs if one.shape is not Shape.BOTH]
+            if any(
+                one.shape is Shape.CONSTANT
+                or (one.cost and self.other_uses[one] == 1 and varying((one,)) == loops)
+                for one in made
+            ):
+                continue
+            both.cost = ((InstructionKind.ISETP, 1.0),)
+            for one in made[-1:]:
+                again[one] = again.get(one, 0) + 1
+        for one, times in again.items():
+            if times == self.other_uses[one] and {kind for kind, _ in one.cost} <= _COMPARISONS:
+                one.cost = ()
 
     def load_given(self) -> None:
         """What lies in constant memory is loaded once, in front of what needs it first, outside of loops.
@@ -637,6 +660,7 @@ def _stride(moving: Terms, inner: LoopLevel) -> Value | None:
 
 
 _SUMS = (Shape.INT_SUM, Shape.INT_PRODUCT, Shape.ADDRESS)
+_COMPARISONS = {InstructionKind.ISETP, InstructionKind.FSETP, InstructionKind.DSETP}
 
 _FUSES: dict[Shape, Shape] = {
     Shape.FLOAT_SUM: Shape.FLOAT_PRODUCT,

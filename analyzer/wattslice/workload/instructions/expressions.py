@@ -153,13 +153,13 @@ class Expressions(Memory):
         return self.binary(expr.op, a, b, expr.operand_type, region)
 
     def logical(self, expr: Logical, region: int) -> Steps:
-        """`a && b`: ISETP takes the other predicate along."""
+        """`a && b`."""
         a = yield self.expression(expr.left, region)
         self.enter_arm()
         b = yield self.expression(expr.right, expr.right_region)
         found = [(key, self.available[key]) for key, _ in self.scopes[-1]]
         self.merge([self.leave_arm()], region)
-        both = self.plain(("logical", expr.op), region, (a, b), ())
+        both = self.both(expr.op, a, b, region)
         self.known.implied[expr.op, both] = (*self.known.implied.get((expr.op, a), ()), *found)
         return both
 

@@ -75,6 +75,7 @@ class Shape(IdentityEnum):
     LOGIC = "logic"
     SHIFTED = "shifted"  # to the right, further in each copy of an unrolled loop
     TRUTH = "truth"  # whether bits that a LOGIC value leaves are set
+    BOTH = "both"  # two truths, or one of two
     ADDRESS = "address"  # linear form that an access uses
 
 
@@ -346,6 +347,7 @@ class Knowledge:
         self.masked: dict[Value, tuple[Value, Value]] = {}  # the bits that a constant selects: of what, which
         self.widened: dict[Value, bool] = {}  # what 64 bits are made of 32 of, and whether with a sign
         self.remainders: dict[Value, tuple[Value, Value]] = {}  # of what, by which power of two
+        self.compared: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # words with a sign: how, with what
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
         self.roots: set[Value] = set()  # square roots
