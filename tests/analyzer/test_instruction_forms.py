@@ -797,3 +797,34 @@ NINE = "for (int j = -1; j <= 1; j++) for (int i = -1; i <= 1; i++) { int u = x 
 def test_of_joined_conditions_each_copy_compares_all_but_one_that_is_there(body: str, instructions: float):
     mix = lower_instructions(*launched(TESTED.format(body=body)))
     assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.07)
+
+
+COUNTED = FEW.replace("const float*", "const int*").replace("{q}); }}", "7); }}").replace("48", "32")
+OF_IT = "int v = a[k * 1024 + t]; "
+
+
+@pytest.mark.parametrize(
+    ("body", "instructions"),
+    [  # SASS of nvcc 13 for a100, issued by a warp
+        ("if (v > q) c++;", 215),
+        ("if (v > q) c -= 1;", 215),
+        ("c += v > q;", 215),
+        ("c = v > q ? c : c + 1;", 215),
+        ("c = v > q ? c + 1 : c;", 215),
+        ("if (v > q && v < 40) ++c;", 247),
+        ("if (v > q) c++; else d += v;", 271),
+        ("if (v > q) c++; else c--;", 215),
+        ("if (v > q) c += 2;", 198),
+        ("if (v > q) c += v;", 199),
+        ("if (v > q) { c++; d += a[k * 1024 + t + 512]; }", 255),
+        ("if (v > q) { c += q; d += a[k * 1024 + t + 512]; }", 255),
+    ],
+)
+def test_an_arm_that_counts_makes_both_numbers_where_it_accesses_no_memory(body: str, instructions: float):
+    loop = (
+        COUNTED.format(body=OF_IT + body)
+        .replace("float s = 0;", "int c = 0, d = 1;")
+        .replace("= s", "= c * d")
+    )
+    mix = lower_instructions(*launched(loop))
+    assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.1)

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from wattslice.ir import MemorySpace, Span
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa, converted
 from wattslice.workload.instructions.operands import three_register_sums
+from wattslice.workload.instructions.operators import TRUTH_BITS
 from wattslice.workload.instructions.sectors import new_share
 from wattslice.workload.instructions.value_graph import (
     Hoisting,
@@ -289,6 +290,8 @@ class _Charger:
     def note_copies(self, sums: list[Value], users: Mapping[Value, list[Value]]) -> None:
         """What the copies of a loop do with its sums and counters; `users`: of each value, what needs it."""
         for value in sums:
+            if any(term.bits == TRUTH_BITS for term, _ in value.form.terms):
+                continue  # `c += a < b` is one instruction more for each
             for head, coefficient in value.form.terms:
                 level = head.place.level
                 if coefficient != 1 or value not in head.inputs or level is None or level.copies <= 1.0:

@@ -47,7 +47,13 @@ from wattslice.patterns import regex
 from wattslice.workload.instructions.kinds import Cost, barrier_cost, call_cost
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import SEEN_BY_OTHERS, Memory
-from wattslice.workload.instructions.operators import FLOAT_KINDS, is_minimum, is_there, per_operation
+from wattslice.workload.instructions.operators import (
+    FLOAT_KINDS,
+    is_counted_up,
+    is_minimum,
+    is_there,
+    per_operation,
+)
 from wattslice.workload.instructions.sectors import SECTOR_BYTES
 from wattslice.workload.instructions.value_graph import (
     AT_START,
@@ -281,8 +287,11 @@ class Expressions(Memory):
         if mask is not None:
             return self.logic(BinaryOp.AND, (mask, then), expr.type, region)
         cost = self.selection(expr.type)
+        counted = [b for a, b in ((then, otherwise), (otherwise, then)) if is_counted_up(a, b)]
         if is_decided:
             cost = ()
+        elif counted:  # each lane makes both numbers
+            counted[0].place, cost = replace(counted[0].place, region=region), ((K.MOV, 1.0),)
         elif is_word and is_minimum(condition) and set(condition.inputs) == {then, otherwise}:
             cost = ()  # IMNMX, the comparison
         elif Shape.CONSTANT not in (then.shape, otherwise.shape) and any(

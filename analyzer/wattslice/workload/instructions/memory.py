@@ -89,10 +89,14 @@ _Row = tuple[MemorySpace, Variable | None, bool, object, int, LoopLevel | None, 
 
 
 class Predicated(Struct, frozen=True):
-    """An arm that is predicated, of a branch in `region`; values in it are born after `began`."""
+    """An arm that is predicated, of a branch in `region`; values in it are born after `began`.
+
+    `is_pure`: neither arm loads or stores, so that they may be computed in any case.
+    """
 
     began: int
     region: int
+    is_pure: bool
 
 
 class _Held(Struct, frozen=True):

@@ -44,7 +44,7 @@ MOST_TERMS = 8
 """Terms of a sum above which its operands are no longer looked into: sums of sums would grow without end."""
 _NATURAL = ((BinaryOp.GE, 0), (BinaryOp.GT, -1))
 """Comparisons with numbers that tell a sign."""
-_PREDICATE = 1
+TRUTH_BITS = 1
 """Bits of an integer that is 0 or 1 because it was a truth value."""
 
 _FOLD: dict[BinaryOp, Callable[[float, float], float]] = {
@@ -161,7 +161,7 @@ class Operators(LinearForms):
                 self.known.floats[converted] = value
             return converted
         if source.kind is TypeKind.BOOL and target.kind is TypeKind.INT:
-            return self.plain("bool to int", region, (value,), ((K.ISETP, 1.0),), _PREDICATE)
+            return self.plain("bool to int", region, (value,), ((K.ISETP, 1.0),), TRUTH_BITS)
         if source.bits > target.bits and target.bits in (8, 16):
             return self.plain(("narrow", target.bits), region, (value,), ((K.LOP, 1.0),))
         if (source.bits, target.bits) == (32, 64) and source.kind is target.kind is TypeKind.INT:
@@ -211,7 +211,7 @@ class Operators(LinearForms):
             _, mask = self.known.masked.get(value, (value, None))
             cost = ((K.ISETP, 1.0),) if mask is not None and mask.number == 1 else ()
             return self.shared(("truth", value), region, (value,), Computation(Shape.TRUTH, cost))
-        if value.bits == _PREDICATE:
+        if value.bits == TRUTH_BITS:
             return value
         wide = 2.0 if source.bits == 64 or source.kind is TypeKind.POINTER else 1.0
         return self.plain("truth", region, (value,), ((K.ISETP, wide),))
@@ -252,9 +252,9 @@ class Operators(LinearForms):
                 self.known.doubles[value] = op, a, b
             return value
         wide = 2.0 if type_.bits == 64 or type_.kind is TypeKind.POINTER else 1.0
-        if op in (BinaryOp.EQ, BinaryOp.NE) and a.bits == b.bits == _PREDICATE:
+        if op in (BinaryOp.EQ, BinaryOp.NE) and a.bits == b.bits == TRUTH_BITS:
             # predicates compared: the later comparison takes the earlier one along
-            return self.plain(op, region, (a.inputs[0], b.inputs[0]), (), _PREDICATE)
+            return self.plain(op, region, (a.inputs[0], b.inputs[0]), (), TRUTH_BITS)
         if op in (BinaryOp.EQ, BinaryOp.NE) and a.shape is Shape.LOGIC and b.number in (0, 1):
             _, mask = self.known.masked.get(a, (a, None))
             if b.number == 0 or (mask is not None and mask.number == 1):
@@ -536,6 +536,14 @@ def is_updated(before: Value, value: Value, began: int) -> bool:
     if any(added.pop(term, 0) != number for term, number in terms.items()):
         return False
     return bool(added) and all(is_there(term, began) for term in added)
+
+
+def is_counted_up(before: Value, value: Value) -> bool:
+    """Whether a word `value` is `before` and one, or less one."""
+    if value.shape is not Shape.INT_SUM or value.bits == 64:
+        return False
+    (terms, offset, copies), (old, old_offset, old_copies) = linear(value), linear(before)
+    return abs(offset - old_offset) == 1 and (dict(terms), copies) == (dict(old), old_copies)
 
 
 def as_float(number: float) -> float | None:

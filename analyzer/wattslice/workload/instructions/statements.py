@@ -42,9 +42,16 @@ from wattslice.workload.instructions.charging import Charge, Pass, Request, char
 from wattslice.workload.instructions.constants import with_constants
 from wattslice.workload.instructions.expressions import At, Step, Steps, drive
 from wattslice.workload.instructions.kinds import InstructionCount, InstructionKind, Isa
-from wattslice.workload.instructions.loops import Loops, TripCounts, expr_is_transparent, loop_trips, may_skip
+from wattslice.workload.instructions.loops import (
+    Loops,
+    Trait,
+    TripCounts,
+    expr_is_transparent,
+    loop_trips,
+    may_skip,
+)
 from wattslice.workload.instructions.memory import Predicated
-from wattslice.workload.instructions.operators import is_minimum, is_there, is_updated
+from wattslice.workload.instructions.operators import is_counted_up, is_minimum, is_there, is_updated
 from wattslice.workload.instructions.value_graph import (
     AT_START,
     Chosen,
@@ -283,10 +290,12 @@ class Lowering(Loops):
         if is_predicated and outer is None:
             self.issuer = stmt.region
         began = Value(Shape.PLAIN, AT_START).birth
-        self.predicated = Predicated(began, stmt.region) if is_predicated else None
+        blocks = (stmt.then, *((stmt.otherwise,) if stmt.otherwise else ()))
+        arms = [self.facts.blocks[arm] for arm in blocks]
+        is_pure = not any(arm.stores or Trait.LOADS in arm.has for arm in arms)
+        self.predicated = Predicated(began, stmt.region, is_pure) if is_predicated else None
         if cost:
             self.cut()
-        blocks = (stmt.then, *((stmt.otherwise,) if stmt.otherwise else ()))
         passed = self.arms_passed
         yield self.arms(
             blocks, stmt.region, guard, cuts=bool(cost), is_decided=is_decided, condition=condition
@@ -388,10 +397,10 @@ class Lowering(Loops):
     ) -> None:
         """What predicated arms assign without computing it takes a SEL or FSEL.
 
-        So does the operand of `v += w`, which each lane then adds, if only 0; what else an arm computes is
-        computed into the register. A comparison of
-        integers that chooses between the two is one of them along (IMNMX). Where the other of two arms keeps
-        what was there, it is a predicated MOV.
+        So does the operand of `v += w`, which each lane then adds, if only 0, in an arm without memory; of
+        `v++` each lane makes both numbers. What else an arm computes is computed into the register. A
+        comparison of integers that chooses between the two is one of them along (IMNMX). Where the other of
+        two arms keeps what was there, it is a predicated MOV.
         """
         spared = is_minimum(condition) and all(
             {one.before, *one.known} == set(condition.inputs) for one in chosen.values()
@@ -404,12 +413,14 @@ class Lowering(Loops):
             if variable.space is MemorySpace.LOCAL or type_.kind is TypeKind.BOOL:
                 continue
             others, began = [one for one in known if one is not before], predicated.began
-            updated = [other for other in others if is_updated(before, other, began)]
+            counted = before in known and any(is_counted_up(before, other) for other in others)
+            updated = [other for other in others if counted or is_updated(before, other, began)]
+            updated = updated if predicated.is_pure else []
             for other in updated:
                 other.place = replace(other.place, region=predicated.region)
             if updated or any(is_there(other, began) for other in others):
                 cost = () if spared else self.selection(type_)
-                is_moved = arms > 1 and before in known
+                is_moved = (arms > 1 or counted) and before in known
                 value.cost = tuple((InstructionKind.MOV, number) for _, number in cost) if is_moved else cost
                 spared = False
 
