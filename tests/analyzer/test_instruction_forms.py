@@ -828,3 +828,25 @@ def test_an_arm_that_counts_makes_both_numbers_where_it_accesses_no_memory(body:
     )
     mix = lower_instructions(*launched(loop))
     assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("body", "instructions"),
+    [  # SASS of nvcc 13 for a100, issued by a warp: four copies, each with an index of its own
+        ("if (a[k] > 0.5f) s += a[k * m + t];", 460),
+        ("if (a[k] > 0.5f) s += a[k * 3 + t];", 350),
+        ("if (a[k] > 0.5f) s += a[(k << 6) + t];", 350),
+        ("if (a[k] > 0.5f) o[k * m + t] = s; s += 1;", 448),
+        ("if (a[k + t] > 0.5f) continue; s += a[k * m + t];", 461),
+        ("if (a[k * q + t] > 0.5f) s += a[k * m + t];", 436),
+        # sixteen: where a pointer steps along, at an index that is there, in both arms
+        ("if (a[k] > 0.5f) s += a[k * 2 + t];", 255),
+        ("if (a[k * m + t] > 0.5f) s += a[k * m + t + 5];", 304),
+        ("if (a[k] > 0.5f) s += a[k * m + t]; else s += a[k * m + q];", 428),
+    ],
+)
+def test_an_address_that_an_arm_alone_needs_is_no_pointer_where_it_scales_the_counter(
+    body: str, instructions: float
+):
+    mix = lower_instructions(*launched(GUARDED.replace("{body}", body)))
+    assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.11)

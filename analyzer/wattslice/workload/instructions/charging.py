@@ -546,8 +546,8 @@ class _Charger:
             is_long = value.bits == 64 and (value.form.unit == 1 or any(t.bits == 64 for t, _ in moving))
             adds = is_long or self.isa is Isa.XMAD
             value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
-            has_index = loop.may_load and loop.unroll > 1.0 and not adds  # each copy, scaled where it loads
-            if has_index:
+            is_guarded = loop.may_load and value.form.is_guarded
+            if is_guarded and loop.unroll > 1.0 and not adds:  # each copy has an index, scaled where it loads
                 value.cost += ((InstructionKind.IADD, 1.0), (InstructionKind.MOV, 1.0))
 
     def step_bases(self) -> None:

@@ -137,6 +137,7 @@ class LinearForm(Struct, frozen=True):
 
     `copies`: constants that differ between the copies of an unrolled loop. `is_wide`: added up in 64 bits.
     `is_unsigned`: of an address, that its index is. `unit`: of an address, the bytes its index counts in.
+    `is_guarded`: of an address, that it is needed in an arm only of the loop around.
     """
 
     terms: Terms = ()
@@ -145,6 +146,7 @@ class LinearForm(Struct, frozen=True):
     is_wide: bool = False
     is_unsigned: bool = False
     unit: int = 1
+    is_guarded: bool = False
 
 
 NO_FORM = LinearForm()
