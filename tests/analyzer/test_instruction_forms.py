@@ -850,3 +850,35 @@ def test_an_address_that_an_arm_alone_needs_is_no_pointer_where_it_scales_the_co
 ):
     mix = lower_instructions(*launched(GUARDED.replace("{body}", body)))
     assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.11)
+
+
+RESTING = """
+__global__ void k(float* __restrict__ o, const float* __restrict__ a, const float* __restrict__ b,
+                  int n, int m, int q, int w, int h) {{
+  int t = threadIdx.x, i = blockIdx.x * blockDim.x + t, x = t & 15, y = t >> 4, c = blockIdx.x; float s = 0;
+  for (int k = 0; k < m; k++) {{ int u = x + k - q; {body} }} o[i] = s;
+}}
+int main() {{ k<<<4, 256>>>(0, 0, 0, 64, 24, 2, 8, 8); }}
+"""
+INSIDE = "u >= 0 && u < n"
+A, B, C = (
+    "a[((c * h + y) * w + q) * n + u]",
+    "b[((c * q + y) * w + h) * m + k]",
+    "b[((c * h + y) * h + w) * m + k]",
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "instructions"),
+    [  # SASS of nvcc 13 for a100, issued by a warp
+        (f"if ({INSIDE}) s += {A} * {B};", 219),
+        (f"if ({INSIDE}) s += {A} * {B} * {C};", 308),
+        (f"s += ({INSIDE}) ? {A} * {B} : 1.f;", 278),
+        (f"if ({INSIDE}) s += {A} * {B}; else s -= {C};", 311),
+        (f"if (b[k] > .5f) {{ s += {A} * {B}; s *= a[(c * w + x) * h + k]; }}", 304),
+        (f"if ({INSIDE}) o[((c * h + y) * w + q) * n + u] = a[k]; s += 1;", 249),
+    ],
+)
+def test_an_arm_is_as_long_as_what_is_not_made_ahead_of_the_loop_around(body: str, instructions: float):
+    mix = lower_instructions(*launched(RESTING.format(body=body)))
+    assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.13)

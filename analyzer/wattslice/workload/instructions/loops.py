@@ -819,7 +819,7 @@ def may_skip(stmt: Stmt, *, is_in_switch: bool) -> bool:
 
 
 PREDICATED_SIZE = 12
-"""Source operations in an arm up to which it is predicated instead of branched around."""
+"""Source operations in an arm, but for those made ahead of the loop, up to which it is predicated."""
 SELECTED_SIZE = 4
 """Source operations in an arm without memory up to which it is computed in any case (nvcc 13: 3, not 6)."""
 
@@ -894,7 +894,26 @@ class CodeFacts(Struct, eq=False):
     @property
     def is_short(self) -> bool:
         """Short enough to be predicated: few operations, no loop, no call, no way out."""
-        return self.size <= PREDICATED_SIZE and self.has.isdisjoint(_NEVER_PREDICATED)
+        is_plain = self.has.isdisjoint(_NEVER_PREDICATED)
+        return is_plain and (self.size <= PREDICATED_SIZE or self.size - self.resting <= PREDICATED_SIZE)
+
+    @property
+    def resting(self) -> float:
+        """Source operations in indices that no iteration of the loop around changes: they are made ahead."""
+        around = self
+        while around is not None and not around.is_loop:
+            around = around.parent
+        if around is None:
+            return 0.0
+        written = {key[0] if isinstance(key, tuple) else key for key in around.written}
+        found, stack = 0.0, [one.index for one in self.accesses if one.index is not None]
+        while stack:
+            expr = stack.pop()
+            if not written.isdisjoint(_read_variables(expr)):
+                stack += children(expr)
+            else:
+                found += sum(n for e in walk_expressions(expr) for _, n in own_operations(e))
+        return found
 
     @property
     def is_selected(self) -> bool:
@@ -956,7 +975,6 @@ class CodeFacts(Struct, eq=False):
         if inner.is_first_arm and not inner.is_short and not is_way_out:
             self.has.add(Trait.LONG_ARM)
         self.elements += inner.elements
-        self.written |= inner.written
         self.assigned |= inner.assigned
         self.stores |= inner.stores
         if not inner.is_loop:
@@ -1014,6 +1032,9 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
             work.extend([(inner, here) for inner in nested_statements(stmt)])
         for expr, _ in expression_regions(stmt):
             work.extend([(body, around) for body in _note_expressions(expr, around)])
+    for own in reversed(inside):
+        if own.parent is not None:
+            own.parent.written |= own.written
     for own in reversed(inside):
         if own.parent is not None:
             own.parent.absorb(own)
