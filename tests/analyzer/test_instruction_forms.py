@@ -882,3 +882,31 @@ A, B, C = (
 def test_an_arm_is_as_long_as_what_is_not_made_ahead_of_the_loop_around(body: str, instructions: float):
     mix = lower_instructions(*launched(RESTING.format(body=body)))
     assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.13)
+
+
+FILTERED = """
+__global__ void k(const float* __restrict__ a, const float* __restrict__ f, float* __restrict__ o,
+                  int n, int m) {{
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y; float s = 0;
+  for (int c = 0; c < m; c++) for (int r = 0; r < {size}; r++) for (int q = 0; q < {size}; q++) {{
+    int u = x + q - {size} / 2, v = y + r - {size} / 2;
+    if ({test}) s += {factor} * a[(c * n + v) * n + u];
+  }}
+  o[y * n + x] = s;
+}}
+int main() {{ k<<<dim3(2, 8), dim3(32, 8)>>>(0, 0, 0, 64, 8); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "test", "instructions"),
+    [  # SASS of nvcc 13 for a100, issued by a warp
+        (5, "u >= 0 && u < n && v >= 0 && v < n", 1262),
+        (7, "u >= 0 && u < n && v >= 0 && v < n", 2400),
+        (3, "u >= 0 && u < n", 356),
+    ],
+)
+def test_few_comparisons_are_made_ahead_of_a_loop(size: int, test: str, instructions: float):
+    source = FILTERED.format(size=size, test=test, factor=f"f[(c * {size} + r) * {size} + q]")
+    mix = lower_instructions(*launched(source))
+    assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.13)

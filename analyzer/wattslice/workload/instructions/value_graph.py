@@ -10,10 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator
 from itertools import count
+from typing import cast
 
 from msgspec import Struct, field
 
-from wattslice.ir import BinaryOp, LogicalOp, MemorySpace, RegisterPlace, Span, Type, TypeKind, Variable
+from wattslice.ir import (
+    COMPARISONS,
+    BinaryOp,
+    LogicalOp,
+    MemorySpace,
+    RegisterPlace,
+    Span,
+    Type,
+    TypeKind,
+    Variable,
+)
 from wattslice.ir.objects import outside_unions, part_of
 from wattslice.ir.operators import IdentityEnum
 from wattslice.workload.instructions.kinds import Cost
@@ -221,6 +232,9 @@ def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
     return frozenset(found)
 
 
+_LOGICAL = frozenset(("logical", op) for op in LogicalOp)
+MOST_TRUTHS = 6
+"""Copies of a comparison that are made ahead of a loop: there are seven predicates."""
 MOST_LOOKED_AT = 64
 """Values of an address that are followed to the counters in it; beyond, every loop around may move it."""
 
@@ -337,6 +351,12 @@ def inputs_key(inputs: Iterable[Value]) -> tuple[object, ...]:
     )
 
 
+def _is_truth(key: object) -> bool:
+    """Whether `key` is that of a comparison, or of two joined."""
+    name = cast("tuple[object, ...]", key)[0] if isinstance(key, tuple) else None
+    return name in COMPARISONS or name in _LOGICAL
+
+
 EnvironmentKey = Variable | tuple[Variable, tuple[str, ...]]
 
 
@@ -445,7 +465,9 @@ class Environment:
         target = self.scopes[-1]
         there = placed(loops, self.stack, here := region)
         region, scale, outside = there.region, there.scale, there.outside
-        if outside is not None:
+        if outside is not None and scale > MOST_TRUTHS and _is_truth(key):
+            level, loops, region, scale = self.stack[-1], None, here, 1.0
+        elif outside is not None:
             if may_hoist or self.arm_depth == outside.arm_depth:
                 for loop in self.stack:
                     if level is None or loop.depth > level.depth:
