@@ -830,6 +830,18 @@ def test_an_arm_that_counts_makes_both_numbers_where_it_accesses_no_memory(body:
     assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.1)
 
 
+def test_counting_is_the_same_in_every_form():
+    loops = (
+        COUNTED.format(body=OF_IT + body)
+        for body in ("if (v > q) c++;", "c += v > q;", "c = v > q ? c + 1 : c;")
+    )
+    mixes = [
+        lower_instructions(*launched(loop.replace("float s", "int c").replace("= s", "= c")))
+        for loop in loops
+    ]
+    assert len({sum(entry.number for entry in mix.per_warp) for mix in mixes}) == 1
+
+
 @pytest.mark.parametrize(
     ("body", "instructions"),
     [  # SASS of nvcc 13 for a100, issued by a warp: four copies, each with an index of its own
