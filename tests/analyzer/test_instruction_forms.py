@@ -767,3 +767,158 @@ def test_a_loop_that_may_load_has_four_copies_and_one_that_does_has_more(body: s
 def test_a_loop_that_may_load_has_an_address_in_each_copy(body: str, instructions: float):
     mix = lower_instructions(*launched(GUARDED.replace("{body}", body)))
     assert mix.total == pytest.approx(instructions, rel=0.12)
+
+
+TESTED = """
+__global__ void k(float* __restrict__ o, const int* __restrict__ a, const float* __restrict__ f,
+                  int W, int H, int m, int q) {{
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y; float s = 0;
+  {body} o[y * W + x] = s;
+}}
+int main() {{ k<<<dim3(2, 8), dim3(32, 8)>>>(0, 0, 0, 64, 64, 16, 7); }}
+"""
+NINE = "for (int j = -1; j <= 1; j++) for (int i = -1; i <= 1; i++) { int u = x + i, v = y + j; %s }"
+
+
+@pytest.mark.parametrize(
+    ("body", "instructions"),
+    [  # SASS of nvcc 13 for a100, issued by a warp
+        (NINE % "if (u >= 0 && u < W && v >= 0 && v < H) s += f[v * W + u];", 73),
+        (NINE % "if (u >= 0 && v >= 0 && u < W && H > v) s += f[v * W + u];", 73),
+        (NINE % "if (u < 0 || u >= W || v < 0 || v >= H) continue; s += f[v * W + u];", 73),
+        (NINE % "if (u >= 0) if (u < W) { if (v >= 0) if (v < H) s += f[v * W + u]; }", 73),
+        (NINE % "bool c = 0 <= u && u < W, d = v >= 0 && v < H; if (c && d) s += f[v * W + u];", 65),
+        (NINE % "s += (u > -1 && u < W && v >= 0 && v < H) ? f[v * W + u] : 0.f;", 78),
+        (NINE % "if (u > q && u < W && v > q && v < H) s += f[v * W + u];", 67),
+        (NINE % "if (u >= 0 && u < 64 && v >= 0 && v < 64) s += f[v * 64 + u];", 49),
+        (NINE % "if ((unsigned)u < W && (unsigned)v < H) s += f[v * W + u];", 55),
+    ],
+)
+def test_of_joined_conditions_each_copy_compares_all_but_one_that_is_there(body: str, instructions: float):
+    mix = lower_instructions(*launched(TESTED.format(body=body)))
+    assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.07)
+
+
+COUNTED = FEW.replace("const float*", "const int*").replace("{q}); }}", "7); }}").replace("48", "32")
+OF_IT = "int v = a[k * 1024 + t]; "
+
+
+@pytest.mark.parametrize(
+    ("body", "instructions"),
+    [  # SASS of nvcc 13 for a100, issued by a warp
+        ("if (v > q) c++;", 215),
+        ("if (v > q) c -= 1;", 215),
+        ("c += v > q;", 215),
+        ("c = v > q ? c : c + 1;", 215),
+        ("c = v > q ? c + 1 : c;", 215),
+        ("if (v > q && v < 40) ++c;", 247),
+        ("if (v > q) c++; else d += v;", 271),
+        ("if (v > q) c++; else c--;", 215),
+        ("if (v > q) c += 2;", 198),
+        ("if (v > q) c += v;", 199),
+        ("if (v > q) { c++; d += a[k * 1024 + t + 512]; }", 255),
+        ("if (v > q) { c += q; d += a[k * 1024 + t + 512]; }", 255),
+    ],
+)
+def test_an_arm_that_counts_makes_both_numbers_where_it_accesses_no_memory(body: str, instructions: float):
+    loop = (
+        COUNTED.format(body=OF_IT + body)
+        .replace("float s = 0;", "int c = 0, d = 1;")
+        .replace("= s", "= c * d")
+    )
+    mix = lower_instructions(*launched(loop))
+    assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.1)
+
+
+def test_counting_is_the_same_in_every_form():
+    loops = (
+        COUNTED.format(body=OF_IT + body)
+        for body in ("if (v > q) c++;", "c += v > q;", "c = v > q ? c + 1 : c;")
+    )
+    mixes = [
+        lower_instructions(*launched(loop.replace("float s", "int c").replace("= s", "= c")))
+        for loop in loops
+    ]
+    assert len({sum(entry.number for entry in mix.per_warp) for mix in mixes}) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "instructions"),
+    [  # SASS of nvcc 13 for a100, issued by a warp: four copies, each with an index of its own
+        ("if (a[k] > 0.5f) s += a[k * m + t];", 460),
+        ("if (a[k] > 0.5f) s += a[k * 3 + t];", 350),
+        ("if (a[k] > 0.5f) s += a[(k << 6) + t];", 350),
+        ("if (a[k] > 0.5f) o[k * m + t] = s; s += 1;", 448),
+        ("if (a[k + t] > 0.5f) continue; s += a[k * m + t];", 461),
+        ("if (a[k * q + t] > 0.5f) s += a[k * m + t];", 436),
+        # sixteen: where a pointer steps along, at an index that is there, in both arms
+        ("if (a[k] > 0.5f) s += a[k * 2 + t];", 255),
+        ("if (a[k * m + t] > 0.5f) s += a[k * m + t + 5];", 304),
+        ("if (a[k] > 0.5f) s += a[k * m + t]; else s += a[k * m + q];", 428),
+    ],
+)
+def test_an_address_that_an_arm_alone_needs_is_no_pointer_where_it_scales_the_counter(
+    body: str, instructions: float
+):
+    mix = lower_instructions(*launched(GUARDED.replace("{body}", body)))
+    assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.11)
+
+
+RESTING = """
+__global__ void k(float* __restrict__ o, const float* __restrict__ a, const float* __restrict__ b,
+                  int n, int m, int q, int w, int h) {{
+  int t = threadIdx.x, i = blockIdx.x * blockDim.x + t, x = t & 15, y = t >> 4, c = blockIdx.x; float s = 0;
+  for (int k = 0; k < m; k++) {{ int u = x + k - q; {body} }} o[i] = s;
+}}
+int main() {{ k<<<4, 256>>>(0, 0, 0, 64, 24, 2, 8, 8); }}
+"""
+INSIDE = "u >= 0 && u < n"
+A, B, C = (
+    "a[((c * h + y) * w + q) * n + u]",
+    "b[((c * q + y) * w + h) * m + k]",
+    "b[((c * h + y) * h + w) * m + k]",
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "instructions"),
+    [  # SASS of nvcc 13 for a100, issued by a warp
+        (f"if ({INSIDE}) s += {A} * {B};", 219),
+        (f"if ({INSIDE}) s += {A} * {B} * {C};", 308),
+        (f"s += ({INSIDE}) ? {A} * {B} : 1.f;", 278),
+        (f"if ({INSIDE}) s += {A} * {B}; else s -= {C};", 311),
+        (f"if (b[k] > .5f) {{ s += {A} * {B}; s *= a[(c * w + x) * h + k]; }}", 304),
+        (f"if ({INSIDE}) o[((c * h + y) * w + q) * n + u] = a[k]; s += 1;", 249),
+    ],
+)
+def test_an_arm_is_as_long_as_what_is_not_made_ahead_of_the_loop_around(body: str, instructions: float):
+    mix = lower_instructions(*launched(RESTING.format(body=body)))
+    assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.13)
+
+
+FILTERED = """
+__global__ void k(const float* __restrict__ a, const float* __restrict__ f, float* __restrict__ o,
+                  int n, int m) {{
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y; float s = 0;
+  for (int c = 0; c < m; c++) for (int r = 0; r < {size}; r++) for (int q = 0; q < {size}; q++) {{
+    int u = x + q - {size} / 2, v = y + r - {size} / 2;
+    if ({test}) s += {factor} * a[(c * n + v) * n + u];
+  }}
+  o[y * n + x] = s;
+}}
+int main() {{ k<<<dim3(2, 8), dim3(32, 8)>>>(0, 0, 0, 64, 8); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "test", "instructions"),
+    [  # SASS of nvcc 13 for a100, issued by a warp
+        (5, "u >= 0 && u < n && v >= 0 && v < n", 1262),
+        (7, "u >= 0 && u < n && v >= 0 && v < n", 2400),
+        (3, "u >= 0 && u < n", 356),
+    ],
+)
+def test_few_comparisons_are_made_ahead_of_a_loop(size: int, test: str, instructions: float):
+    source = FILTERED.format(size=size, test=test, factor=f"f[(c * {size} + r) * {size} + q]")
+    mix = lower_instructions(*launched(source))
+    assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.13)

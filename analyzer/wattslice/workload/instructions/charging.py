@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from wattslice.ir import MemorySpace, Span
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, Isa, converted
 from wattslice.workload.instructions.operands import three_register_sums
+from wattslice.workload.instructions.operators import TRUTH_BITS
 from wattslice.workload.instructions.sectors import new_share
 from wattslice.workload.instructions.value_graph import (
     Hoisting,
@@ -145,6 +146,7 @@ class _Charger:
         for value in self.order:
             if value.form.is_unsigned and value.shape is Shape.PLAIN and self.other_uses.get(value) == 1:
                 value.cost = ()  # the one address that needs it is computed by LEA and LEA.HI
+        self.join_truths()
         for value in self.members.keys() - set(self.roots):
             self.leave_out_members(value)
         absorbed = within_lop3(self.order, self.other_uses) | group_bit_tests(self.order, self.other_uses)
@@ -191,6 +193,28 @@ class _Charger:
             value.cost = ()  # part of what takes it in
         three_registers = list(three_register_sums(self.order, self.products))
         return Charges(self.found, self.requests, self.order, self.pointers, three_registers)
+
+    def join_truths(self) -> None:
+        """`a && b` is one of the two comparisons, that takes the other truth along: where none is made for
+        this alone, and in the same loop, the last is made again.
+        """
+        again: dict[Value, int] = {}
+        for both in self.order:
+            if both.shape is not Shape.BOTH:
+                continue
+            loops, made = varying((both,)), [one for one in both.inputs if one.shape is not Shape.BOTH]
+            if any(
+                one.shape is Shape.CONSTANT
+                or (one.cost and self.other_uses[one] == 1 and varying((one,)) == loops)
+                for one in made
+            ):
+                continue
+            both.cost = ((InstructionKind.ISETP, 1.0),)
+            for one in made[-1:]:
+                again[one] = again.get(one, 0) + 1
+        for one, times in again.items():
+            if times == self.other_uses[one] and {kind for kind, _ in one.cost} <= _COMPARISONS:
+                one.cost = ()
 
     def load_given(self) -> None:
         """What lies in constant memory is loaded once, in front of what needs it first, outside of loops.
@@ -266,6 +290,8 @@ class _Charger:
     def note_copies(self, sums: list[Value], users: Mapping[Value, list[Value]]) -> None:
         """What the copies of a loop do with its sums and counters; `users`: of each value, what needs it."""
         for value in sums:
+            if any(term.bits == TRUTH_BITS for term, _ in value.form.terms):
+                continue  # `c += a < b` is one instruction more for each
             for head, coefficient in value.form.terms:
                 level = head.place.level
                 if coefficient != 1 or value not in head.inputs or level is None or level.copies <= 1.0:
@@ -520,8 +546,8 @@ class _Charger:
             is_long = value.bits == 64 and (value.form.unit == 1 or any(t.bits == 64 for t, _ in moving))
             adds = is_long or self.isa is Isa.XMAD
             value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
-            has_index = loop.may_load and loop.unroll > 1.0 and not adds  # each copy, scaled where it loads
-            if has_index:
+            is_guarded = loop.may_load and value.form.is_guarded
+            if is_guarded and loop.unroll > 1.0 and not adds:  # each copy has an index, scaled where it loads
                 value.cost += ((InstructionKind.IADD, 1.0), (InstructionKind.MOV, 1.0))
 
     def step_bases(self) -> None:
@@ -637,6 +663,7 @@ def _stride(moving: Terms, inner: LoopLevel) -> Value | None:
 
 
 _SUMS = (Shape.INT_SUM, Shape.INT_PRODUCT, Shape.ADDRESS)
+_COMPARISONS = {InstructionKind.ISETP, InstructionKind.FSETP, InstructionKind.DSETP}
 
 _FUSES: dict[Shape, Shape] = {
     Shape.FLOAT_SUM: Shape.FLOAT_PRODUCT,

@@ -47,7 +47,13 @@ from wattslice.patterns import regex
 from wattslice.workload.instructions.kinds import Cost, barrier_cost, call_cost
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import SEEN_BY_OTHERS, Memory
-from wattslice.workload.instructions.operators import FLOAT_KINDS, is_minimum, is_there, per_operation
+from wattslice.workload.instructions.operators import (
+    FLOAT_KINDS,
+    is_counted_up,
+    is_minimum,
+    is_there,
+    per_operation,
+)
 from wattslice.workload.instructions.sectors import SECTOR_BYTES
 from wattslice.workload.instructions.value_graph import (
     AT_START,
@@ -153,13 +159,13 @@ class Expressions(Memory):
         return self.binary(expr.op, a, b, expr.operand_type, region)
 
     def logical(self, expr: Logical, region: int) -> Steps:
-        """`a && b`: ISETP takes the other predicate along."""
+        """`a && b`."""
         a = yield self.expression(expr.left, region)
         self.enter_arm()
         b = yield self.expression(expr.right, expr.right_region)
         found = [(key, self.available[key]) for key, _ in self.scopes[-1]]
         self.merge([self.leave_arm()], region)
-        both = self.plain(("logical", expr.op), region, (a, b), ())
+        both = self.both(expr.op, a, b, region)
         self.known.implied[expr.op, both] = (*self.known.implied.get((expr.op, a), ()), *found)
         return both
 
@@ -281,8 +287,11 @@ class Expressions(Memory):
         if mask is not None:
             return self.logic(BinaryOp.AND, (mask, then), expr.type, region)
         cost = self.selection(expr.type)
+        counted = [b for a, b in ((then, otherwise), (otherwise, then)) if is_counted_up(a, b)]
         if is_decided:
             cost = ()
+        elif counted:  # each lane makes both numbers
+            counted[0].place, cost = replace(counted[0].place, region=region), ((K.MOV, 1.0),)
         elif is_word and is_minimum(condition) and set(condition.inputs) == {then, otherwise}:
             cost = ()  # IMNMX, the comparison
         elif Shape.CONSTANT not in (then.shape, otherwise.shape) and any(

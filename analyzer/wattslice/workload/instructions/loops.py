@@ -61,6 +61,7 @@ from wattslice.ir import (
     walk_expressions,
     walk_statements,
 )
+from wattslice.ir.accesses import is_written_alike
 from wattslice.ir.loops import (
     Bound,
     Induction,
@@ -253,7 +254,7 @@ class Loops(Expressions):
         scales_counter = not constant and not only_scaled.isdisjoint(steps)
         unroll = 1.0
         is_counted = _unrolls(body, counters) or stride is not None
-        may_load = Trait.LOADS in body.has and Trait.STEADY not in body.has
+        may_load = bool(body.guarded_alone(frozenset(steps)))
         may_load = may_load and not any(self.is_decided(one, stmt) for one in body.guards)
         exits = self.exits_of_copies(stmt, steps) if stmt.unroll == 0 and simple and not constant else None
         if stmt.unroll is not None and stmt.unroll > 1:
@@ -818,7 +819,7 @@ def may_skip(stmt: Stmt, *, is_in_switch: bool) -> bool:
 
 
 PREDICATED_SIZE = 12
-"""Source operations in an arm up to which it is predicated instead of branched around."""
+"""Source operations in an arm, but for those made ahead of the loop, up to which it is predicated."""
 SELECTED_SIZE = 4
 """Source operations in an arm without memory up to which it is computed in any case (nvcc 13: 3, not 6)."""
 
@@ -836,7 +837,6 @@ class Trait(Enum):
     ASSEMBLY = auto()
     MEETS_OTHERS = auto()
     LOADS = auto()
-    STEADY = auto()  # loads that no `if` or `?:` inside decides about
     INTRINSIC = auto()
     NESTED = auto()  # loops and switches
     LONG_ARM = auto()
@@ -846,6 +846,19 @@ class Trait(Enum):
     RETURN = auto()
     OWN_ARRAY = auto()  # of the thread, which unrolling may put into registers
     UNSIGNED_INDEX = auto()
+
+
+class Guarded(Struct, frozen=True, eq=False):
+    """A load, or a store, at an `index` that has multiples of the variables `scaled` in it.
+
+    `condition`: what decides whether it is made, of an `if` or `?:` inside; `arm`: which way.
+    """
+
+    is_load: bool
+    index: Expr | None = None
+    scaled: frozenset[Variable] = frozenset()
+    condition: Expr | None = None
+    arm: bool = False
 
 
 class CodeFacts(Struct, eq=False):
@@ -874,20 +887,64 @@ class CodeFacts(Struct, eq=False):
         default_factory=dict[tuple[MemorySpace, Variable | None], None]
     )
     inner_loops: list[Loop] = field(default_factory=list[Loop])  # not those inside of these
-    guards: list[Expr] = field(default_factory=list[Expr])  # by what an `if` or `?:` loads or not
+    accesses: list[Guarded] = field(default_factory=list[Guarded])
     scaled_in_index: set[Variable] = field(default_factory=set[Variable])
     plain_in_index: set[Variable] = field(default_factory=set[Variable])
 
     @property
     def is_short(self) -> bool:
         """Short enough to be predicated: few operations, no loop, no call, no way out."""
-        return self.size <= PREDICATED_SIZE and self.has.isdisjoint(_NEVER_PREDICATED)
+        is_plain = self.has.isdisjoint(_NEVER_PREDICATED)
+        return is_plain and (self.size <= PREDICATED_SIZE or self.size - self.resting <= PREDICATED_SIZE)
+
+    @property
+    def resting(self) -> float:
+        """Source operations in indices that no iteration of the loop around changes: they are made ahead."""
+        around = self
+        while around is not None and not around.is_loop:
+            around = around.parent
+        if around is None:
+            return 0.0
+        written = {key[0] if isinstance(key, tuple) else key for key in around.written}
+        found, stack = 0.0, [one.index for one in self.accesses if one.index is not None]
+        while stack:
+            expr = stack.pop()
+            if not written.isdisjoint(_read_variables(expr)):
+                stack += children(expr)
+            else:
+                found += sum(n for e in walk_expressions(expr) for _, n in own_operations(e))
+        return found
 
     @property
     def is_selected(self) -> bool:
         """So short that it is computed in any case, and only its result chosen: no memory is accessed."""
         is_small = self.is_short and self.size <= SELECTED_SIZE
         return is_small and not self.stores and Trait.LOADS not in self.has
+
+    @property
+    def guards(self) -> list[Expr]:
+        """By what an `if` or `?:` loads or not."""
+        return [one.condition for one in self.accesses if one.is_load and one.condition is not None]
+
+    def guarded_alone(self, counters: frozenset[Variable]) -> list[Guarded]:
+        """The accesses that an `if` decides about and whose addresses no pointer has that steps along.
+
+        All loads where none is made in any case; else those at multiples of one of `counters`, but by two,
+        where neither the other arm has any nor an access in any case the same index.
+        """
+        loads = [one for one in self.accesses if one.is_load]
+        if all(one.condition is not None for one in loads):
+            return loads
+        scaled = [one for one in self.accesses if not one.scaled.isdisjoint(counters)]
+        steady = [one.index for one in scaled if one.condition is None]
+        arms = {(one.condition, one.arm) for one in scaled}
+        return [
+            one
+            for one in scaled
+            if one.condition is not None
+            and (one.condition, not one.arm) not in arms
+            and not any(is_written_alike(one.index, index) for index in steady if index and one.index)
+        ]
 
     @property
     def may_leave(self) -> bool:
@@ -905,10 +962,12 @@ class CodeFacts(Struct, eq=False):
         self.size += inner.size
         self.products += inner.products
         own = {Trait.BREAK} if inner.is_loop or inner.is_switch else set[Trait]()
-        if inner.condition is not None and Trait.STEADY in inner.has:
-            own.add(Trait.STEADY)
-            self.guards.append(inner.condition)
-        self.guards += inner.guards
+        self.accesses += (
+            one
+            if inner.condition is None or one.condition is not None
+            else replace(one, condition=inner.condition, arm=inner.is_first_arm)
+            for one in inner.accesses
+        )
         self.has |= inner.has - own
         if inner.is_loop and Trait.BREAK in inner.has:
             self.has.add(Trait.EXIT)
@@ -916,7 +975,6 @@ class CodeFacts(Struct, eq=False):
         if inner.is_first_arm and not inner.is_short and not is_way_out:
             self.has.add(Trait.LONG_ARM)
         self.elements += inner.elements
-        self.written |= inner.written
         self.assigned |= inner.assigned
         self.stores |= inner.stores
         if not inner.is_loop:
@@ -976,6 +1034,9 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
             work.extend([(body, around) for body in _note_expressions(expr, around)])
     for own in reversed(inside):
         if own.parent is not None:
+            own.parent.written |= own.written
+    for own in reversed(inside):
+        if own.parent is not None:
             own.parent.absorb(own)
     return facts
 
@@ -997,7 +1058,7 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
     bodies: list[Block] = []
     stack = [top]
     folded: set[Expr] = set()  # indices of the thread's own arrays
-    chosen: dict[Expr, Expr] = {}  # what is evaluated only as something else decides
+    chosen: dict[Expr, tuple[Expr, bool]] = {}  # what is evaluated only as something else decides
     while stack:
         expr = stack.pop()
         if type(expr) in LEAVES:
@@ -1014,10 +1075,10 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
             facts.has.add(Trait.ASSEMBLY)
         if isinstance(expr, Load):
             facts.has.add(Trait.LOADS)
-            if expr in chosen:
-                facts.guards.append(chosen[expr])
-            else:
-                facts.has.add(Trait.STEADY)
+        if (place := _accessed(expr)) is not None:
+            condition, arm = chosen.get(expr, (None, False))
+            index, scaled = _scaled_index(place)
+            facts.accesses.append(Guarded(isinstance(expr, Load), index, scaled, condition, arm))
         facts.products += isinstance(expr, Binary) and expr.op is BinaryOp.MUL
         if isinstance(expr, PointerOffset):
             _note_index(expr.index, facts)
@@ -1040,7 +1101,7 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
         if expr in chosen:
             chosen.update(dict.fromkeys(below, chosen[expr]))
         elif isinstance(expr, Select | Logical):
-            chosen.update(dict.fromkeys(below[1:], below[0]))
+            chosen.update((part, (below[0], part is below[1])) for part in below[1:])
         stack.extend(below)
     return bodies
 
@@ -1071,17 +1132,35 @@ def _is_half(type_: Type) -> bool:
     return type_.is_float and type_.bits == 16
 
 
+def _accessed(expr: Expr) -> MemoryPlace | None:
+    """What an expression loads or stores."""
+    place = expr.place if isinstance(expr, Load) else None
+    if isinstance(expr, Assign | Increment):
+        place = expr.target
+    return place if isinstance(place, MemoryPlace) else None
+
+
+def _scaled_index(place: MemoryPlace) -> tuple[Expr | None, frozenset[Variable]]:
+    """The index of an address of 64 bits but for its constant, and what variables it multiplies, but by 2."""
+    address = place.address
+    if place.space is MemorySpace.SHARED or not isinstance(address, PointerOffset) or address.index is None:
+        return None, frozenset()
+    found: set[Variable] = set()
+    for expr in walk_expressions(address.index):
+        if isinstance(expr, Binary) and expr.op in (BinaryOp.MUL, BinaryOp.SHL):
+            factors = [one.value for one in (expr.left, expr.right) if isinstance(one, Constant)]
+            if factors != [2 if expr.op is BinaryOp.MUL else 1]:
+                found |= _read_variables(expr)
+    index = strip_casts(address.index)
+    while isinstance(index, Binary) and index.op in _SUMS and isinstance(index.right, Constant):
+        index = strip_casts(index.left)
+    return index, frozenset(found)
+
+
 def _own_array(expr: Expr) -> MemoryPlace | None:
     """What an expression accesses of an array of the thread."""
-    match expr:
-        case (
-            Load(place=place)
-            | Assign(target=MemoryPlace() as place)
-            | Increment(target=MemoryPlace() as place)
-        ):
-            return place if place.space is MemorySpace.LOCAL else None
-        case _:
-            return None
+    place = _accessed(expr)
+    return place if place is not None and place.space is MemorySpace.LOCAL else None
 
 
 def _read_variables(address: Expr) -> frozenset[Variable]:

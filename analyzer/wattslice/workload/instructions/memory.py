@@ -89,10 +89,14 @@ _Row = tuple[MemorySpace, Variable | None, bool, object, int, LoopLevel | None, 
 
 
 class Predicated(Struct, frozen=True):
-    """An arm that is predicated, of a branch in `region`; values in it are born after `began`."""
+    """An arm that is predicated, of a branch in `region`; values in it are born after `began`.
+
+    `is_pure`: neither arm loads or stores, so that they may be computed in any case.
+    """
 
     began: int
     region: int
+    is_pure: bool
 
 
 class _Held(Struct, frozen=True):
@@ -201,7 +205,8 @@ class Memory(Operators):
         scale = min((abs(c) for t, c in terms if not t.is_pointer), default=1)
         is_wide = pointer.form.is_wide or any(t.bits == 64 and not t.is_pointer for t in values)
         is_unsigned = pointer.form.is_unsigned
-        form = LinearForm(terms, is_wide=is_wide, is_unsigned=is_unsigned, unit=scale)
+        is_guarded = bool(self.stack) and self.arm_depth > self.stack[-1].arm_depth
+        form = LinearForm(terms, is_wide=is_wide, is_unsigned=is_unsigned, unit=scale, is_guarded=is_guarded)
         what = Computation(Shape.ADDRESS, bits=32 if narrow else 64, inputs=(), form=form)
         address = self.shared(("address", frozenset(terms), narrow, is_wide), region, values, what)
         if address.form.is_unsigned is not is_unsigned:

@@ -8,7 +8,18 @@ import operator
 from collections.abc import Callable
 from struct import pack, unpack
 
-from wattslice.ir import COMPARISONS, FLOAT32, BinaryOp, Type, TypeKind, UnaryOp
+from wattslice.ir import (
+    COMPARISONS,
+    FLOAT32,
+    INT32,
+    MIRRORED,
+    NEGATED,
+    BinaryOp,
+    LogicalOp,
+    Type,
+    TypeKind,
+    UnaryOp,
+)
 from wattslice.workload.instructions.kinds import Cost, measured
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.value_graph import (
@@ -31,7 +42,9 @@ FLOAT_KINDS: dict[int, tuple[K, K, K, K]] = {  # bits: sum, product, fused, comp
 }
 MOST_TERMS = 8
 """Terms of a sum above which its operands are no longer looked into: sums of sums would grow without end."""
-_PREDICATE = 1
+_NATURAL = ((BinaryOp.GE, 0), (BinaryOp.GT, -1))
+"""Comparisons with numbers that tell a sign."""
+TRUTH_BITS = 1
 """Bits of an integer that is 0 or 1 because it was a truth value."""
 
 _FOLD: dict[BinaryOp, Callable[[float, float], float]] = {
@@ -148,7 +161,7 @@ class Operators(LinearForms):
                 self.known.floats[converted] = value
             return converted
         if source.kind is TypeKind.BOOL and target.kind is TypeKind.INT:
-            return self.plain("bool to int", region, (value,), ((K.ISETP, 1.0),), _PREDICATE)
+            return self.plain("bool to int", region, (value,), ((K.ISETP, 1.0),), TRUTH_BITS)
         if source.bits > target.bits and target.bits in (8, 16):
             return self.plain(("narrow", target.bits), region, (value,), ((K.LOP, 1.0),))
         if (source.bits, target.bits) == (32, 64) and source.kind is target.kind is TypeKind.INT:
@@ -198,7 +211,7 @@ class Operators(LinearForms):
             _, mask = self.known.masked.get(value, (value, None))
             cost = ((K.ISETP, 1.0),) if mask is not None and mask.number == 1 else ()
             return self.shared(("truth", value), region, (value,), Computation(Shape.TRUTH, cost))
-        if value.bits == _PREDICATE:
+        if value.bits == TRUTH_BITS:
             return value
         wide = 2.0 if source.bits == 64 or source.kind is TypeKind.POINTER else 1.0
         return self.plain("truth", region, (value,), ((K.ISETP, wide),))
@@ -239,9 +252,9 @@ class Operators(LinearForms):
                 self.known.doubles[value] = op, a, b
             return value
         wide = 2.0 if type_.bits == 64 or type_.kind is TypeKind.POINTER else 1.0
-        if op in (BinaryOp.EQ, BinaryOp.NE) and a.bits == b.bits == _PREDICATE:
+        if op in (BinaryOp.EQ, BinaryOp.NE) and a.bits == b.bits == TRUTH_BITS:
             # predicates compared: the later comparison takes the earlier one along
-            return self.plain(op, region, (a.inputs[0], b.inputs[0]), (), _PREDICATE)
+            return self.plain(op, region, (a.inputs[0], b.inputs[0]), (), TRUTH_BITS)
         if op in (BinaryOp.EQ, BinaryOp.NE) and a.shape is Shape.LOGIC and b.number in (0, 1):
             _, mask = self.known.masked.get(a, (a, None))
             if b.number == 0 or (mask is not None and mask.number == 1):
@@ -253,7 +266,11 @@ class Operators(LinearForms):
         if op in COMPARISONS:
             signs = self.extended((a, b)) if wide > 1.0 else 0.0
             cost = ((K.ISETP, wide), (K.SHF, signs)) if signs else ((K.ISETP, wide),)
-            return self.plain(op, region, (a, b), cost)
+            compared = self.plain(op, region, (a, b), cost)
+            if type_.signed and type_.bits == 32:
+                is_turned = a.shape is Shape.CONSTANT
+                self.known.compared[compared] = (MIRRORED[op], b, a) if is_turned else (op, a, b)
+            return compared
         if op in (BinaryOp.ADD, BinaryOp.OR, BinaryOp.XOR) and (
             (funnel := self.funnel(a, b, type_, region)) is not None
         ):
@@ -276,6 +293,36 @@ class Operators(LinearForms):
                 return self.division(op, a, b, type_, region)
             case _:
                 return self.plain(op, region, (a, b), ((K.SHF, wide),), type_.bits)
+
+    def both(self, op: LogicalOp, a: Value, b: Value, region: int) -> Value:
+        """`a && b` or `a || b`: one of two comparisons takes the other's truth along (`charging.py`)."""
+        name = ("logical", op)
+        is_chain = self.available.get((name, *inputs_key(a.inputs))) is a
+        for number, part in enumerate(a.inputs if is_chain else [a]):
+            if (one := self.as_one(op, part, b, region)) is not None:
+                return self.both(op, one, a.inputs[1 - number], region) if is_chain else one
+        both = self.plain(name, region, (a, b), ())
+        if both.shape is not Shape.CONSTANT:
+            both.shape = Shape.BOTH
+        return both
+
+    def as_one(self, op: LogicalOp, a: Value, b: Value, region: int) -> Value | None:
+        """The comparison that two are together: of signs, that of both words in a LOP3; of a sign and of a
+        number as the limit of the same word, one without a sign. None for others.
+        """
+        if a not in self.known.compared or b not in self.known.compared:
+            return None
+        (of_a, word, low), (of_b, other, high) = self.known.compared[a], self.known.compared[b]
+        if is_or := op is LogicalOp.OR:
+            of_a, of_b = NEGATED[of_a], NEGATED[of_b]
+        naturals = (of_a, low.number) in _NATURAL, (of_b, high.number) in _NATURAL
+        if all(naturals):
+            signs = self.logic(BinaryOp.OR, (word, other), INT32, region)
+            compares = BinaryOp.LT if is_or else BinaryOp.GE
+            return self.binary(compares, signs, self.constant(0, INT32), INT32, region)
+        if word is other and any(naturals) and low.shape is high.shape is Shape.CONSTANT:
+            return self.plain(("within", a, b), region, (word,), ((K.ISETP, 1.0),))
+        return None
 
     def extended(self, operands: tuple[Value, ...]) -> float:
         """Signs of operands of 32 bits that are extended to 64, in which an address has them then, too."""
@@ -489,6 +536,14 @@ def is_updated(before: Value, value: Value, began: int) -> bool:
     if any(added.pop(term, 0) != number for term, number in terms.items()):
         return False
     return bool(added) and all(is_there(term, began) for term in added)
+
+
+def is_counted_up(before: Value, value: Value) -> bool:
+    """Whether a word `value` is `before` and one, or less one."""
+    if value.shape is not Shape.INT_SUM or value.bits == 64:
+        return False
+    (terms, offset, copies), (old, old_offset, old_copies) = linear(value), linear(before)
+    return abs(offset - old_offset) == 1 and (dict(terms), copies) == (dict(old), old_copies)
 
 
 def as_float(number: float) -> float | None:

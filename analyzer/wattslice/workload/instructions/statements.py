@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import (
+    BOOL,
     Block,
     Break,
     Continue,
@@ -22,6 +23,7 @@ from wattslice.ir import (
     InlinedCall,
     Intrinsic,
     Kernel,
+    Logical,
     LogicalOp,
     Loop,
     MemorySpace,
@@ -31,6 +33,7 @@ from wattslice.ir import (
     Switch,
     TypeKind,
     Variable,
+    walk_expressions,
     walk_statements,
 )
 from wattslice.ir.objects import objects, part_of
@@ -39,9 +42,16 @@ from wattslice.workload.instructions.charging import Charge, Pass, Request, char
 from wattslice.workload.instructions.constants import with_constants
 from wattslice.workload.instructions.expressions import At, Step, Steps, drive
 from wattslice.workload.instructions.kinds import InstructionCount, InstructionKind, Isa
-from wattslice.workload.instructions.loops import Loops, TripCounts, loop_trips, may_skip
+from wattslice.workload.instructions.loops import (
+    Loops,
+    Trait,
+    TripCounts,
+    expr_is_transparent,
+    loop_trips,
+    may_skip,
+)
 from wattslice.workload.instructions.memory import Predicated
-from wattslice.workload.instructions.operators import is_minimum, is_there, is_updated
+from wattslice.workload.instructions.operators import is_counted_up, is_minimum, is_there, is_updated
 from wattslice.workload.instructions.value_graph import (
     AT_START,
     Chosen,
@@ -247,21 +257,25 @@ class Lowering(Loops):
             self.snapshot(ends[0] if isinstance(stmt, Break) else self.stack[-1])
 
     def branch(self, stmt: If) -> Steps:
-        """Lower an `if`, predicated when it is short."""
+        """Lower an `if`, predicated when it is short; `if (a) if (b)` is `if (a && b)`."""
+        is_last = stmt is self.last
+        while stmt.otherwise is None and (inner := _guard_inside(stmt.then)) is not None:
+            whole = Logical(LogicalOp.AND, stmt.condition, inner.condition, inner.region, BOOL, inner.span)
+            stmt = replace(stmt, condition=whole, then=inner.then)
         condition = yield self.expression(stmt.condition, stmt.region)
         is_predicated, guard = False, self.scope()
         is_decided = condition.shape is Shape.CONSTANT
         if is_decided:
             cost = ()  # at once, or in each copy of an unrolled loop
-        elif stmt.otherwise is None and (_is_single_jump(stmt.then) or stmt is self.last):
+        elif stmt.otherwise is None and (_is_single_jump(stmt.then) or is_last):
             cost = ()  # a predicated EXIT: every thread executes one EXIT, here or at the end
             if not isinstance(stmt.then.statements[-1] if stmt.then.statements else None, Return) and (
-                stmt is not self.last
+                not is_last
             ):
                 cost = ((InstructionKind.BRANCH, 1.0),)  # break, continue
             elif not self.calls:  # not in a function that was inlined
                 # Every warp issues this EXIT; those that go on, the one behind what it guards, too.
-                again = stmt.then.region if stmt is self.last else stmt.region
+                again = stmt.then.region if is_last else stmt.region
                 self.issued_only.append(Charge(InstructionKind.BRANCH, again, 1.0))
         elif all(self.facts.blocks[arm].is_short for arm in (stmt.then, stmt.otherwise) if arm is not None):
             cost, is_predicated = (), True
@@ -276,10 +290,12 @@ class Lowering(Loops):
         if is_predicated and outer is None:
             self.issuer = stmt.region
         began = Value(Shape.PLAIN, AT_START).birth
-        self.predicated = Predicated(began, stmt.region) if is_predicated else None
+        blocks = (stmt.then, *((stmt.otherwise,) if stmt.otherwise else ()))
+        arms = [self.facts.blocks[arm] for arm in blocks]
+        is_pure = not any(arm.stores or Trait.LOADS in arm.has for arm in arms)
+        self.predicated = Predicated(began, stmt.region, is_pure) if is_predicated else None
         if cost:
             self.cut()
-        blocks = (stmt.then, *((stmt.otherwise,) if stmt.otherwise else ()))
         passed = self.arms_passed
         yield self.arms(
             blocks, stmt.region, guard, cuts=bool(cost), is_decided=is_decided, condition=condition
@@ -381,10 +397,10 @@ class Lowering(Loops):
     ) -> None:
         """What predicated arms assign without computing it takes a SEL or FSEL.
 
-        So does the operand of `v += w`, which each lane then adds, if only 0; what else an arm computes is
-        computed into the register. A comparison of
-        integers that chooses between the two is one of them along (IMNMX). Where the other of two arms keeps
-        what was there, it is a predicated MOV.
+        So does the operand of `v += w`, which each lane then adds, if only 0, in an arm without memory; of
+        `v++` each lane makes both numbers. What else an arm computes is computed into the register. A
+        comparison of integers that chooses between the two is one of them along (IMNMX). Where the other of
+        two arms keeps what was there, it is a predicated MOV.
         """
         spared = is_minimum(condition) and all(
             {one.before, *one.known} == set(condition.inputs) for one in chosen.values()
@@ -397,12 +413,14 @@ class Lowering(Loops):
             if variable.space is MemorySpace.LOCAL or type_.kind is TypeKind.BOOL:
                 continue
             others, began = [one for one in known if one is not before], predicated.began
-            updated = [other for other in others if is_updated(before, other, began)]
+            counted = before in known and any(is_counted_up(before, other) for other in others)
+            updated = [other for other in others if counted or is_updated(before, other, began)]
+            updated = updated if predicated.is_pure else []
             for other in updated:
                 other.place = replace(other.place, region=predicated.region)
             if updated or any(is_there(other, began) for other in others):
                 cost = () if spared else self.selection(type_)
-                is_moved = arms > 1 and before in known
+                is_moved = (arms > 1 or counted) and before in known
                 value.cost = tuple((InstructionKind.MOV, number) for _, number in cost) if is_moved else cost
                 spared = False
 
@@ -446,10 +464,22 @@ def _without_version(key: object) -> object:
     return parts[:2] + parts[3:] if parts[0] == "load" else parts
 
 
+def _only(block: Block) -> Stmt | None:
+    """The only statement of a block."""
+    return block.statements[0] if len(block.statements) == 1 else None
+
+
+def _guard_inside(block: Block) -> If | None:
+    """The `if` that is all of a block, where its condition may be computed whether or not the block runs."""
+    inner = _only(block)
+    if not isinstance(inner, If) or inner.otherwise is not None:
+        return None
+    return inner if all(map(expr_is_transparent, walk_expressions(inner.condition))) else None
+
+
 def _is_single_jump(block: Block) -> bool:
     """Whether a block is nothing but a return, break or continue."""
-    last = block.statements[-1] if block.statements else None
-    return isinstance(last, Return | Break | Continue) and len(block.statements) == 1
+    return isinstance(_only(block), Return | Break | Continue)
 
 
 class RequestCount(Struct, frozen=True):

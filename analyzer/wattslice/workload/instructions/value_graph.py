@@ -10,10 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator
 from itertools import count
+from typing import cast
 
 from msgspec import Struct, field
 
-from wattslice.ir import BinaryOp, LogicalOp, MemorySpace, RegisterPlace, Span, Type, TypeKind, Variable
+from wattslice.ir import (
+    COMPARISONS,
+    BinaryOp,
+    LogicalOp,
+    MemorySpace,
+    RegisterPlace,
+    Span,
+    Type,
+    TypeKind,
+    Variable,
+)
 from wattslice.ir.objects import outside_unions, part_of
 from wattslice.ir.operators import IdentityEnum
 from wattslice.workload.instructions.kinds import Cost
@@ -75,6 +86,7 @@ class Shape(IdentityEnum):
     LOGIC = "logic"
     SHIFTED = "shifted"  # to the right, further in each copy of an unrolled loop
     TRUTH = "truth"  # whether bits that a LOGIC value leaves are set
+    BOTH = "both"  # two truths, or one of two
     ADDRESS = "address"  # linear form that an access uses
 
 
@@ -136,6 +148,7 @@ class LinearForm(Struct, frozen=True):
 
     `copies`: constants that differ between the copies of an unrolled loop. `is_wide`: added up in 64 bits.
     `is_unsigned`: of an address, that its index is. `unit`: of an address, the bytes its index counts in.
+    `is_guarded`: of an address, that it is needed in an arm only of the loop around.
     """
 
     terms: Terms = ()
@@ -144,6 +157,7 @@ class LinearForm(Struct, frozen=True):
     is_wide: bool = False
     is_unsigned: bool = False
     unit: int = 1
+    is_guarded: bool = False
 
 
 NO_FORM = LinearForm()
@@ -218,6 +232,9 @@ def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
     return frozenset(found)
 
 
+_LOGICAL = frozenset(("logical", op) for op in LogicalOp)
+MOST_TRUTHS = 6
+"""Copies of a comparison that are made ahead of a loop: there are seven predicates."""
 MOST_LOOKED_AT = 64
 """Values of an address that are followed to the counters in it; beyond, every loop around may move it."""
 
@@ -334,6 +351,12 @@ def inputs_key(inputs: Iterable[Value]) -> tuple[object, ...]:
     )
 
 
+def _is_truth(key: object) -> bool:
+    """Whether `key` is that of a comparison, or of two joined."""
+    name = cast("tuple[object, ...]", key)[0] if isinstance(key, tuple) else None
+    return name in COMPARISONS or name in _LOGICAL
+
+
 EnvironmentKey = Variable | tuple[Variable, tuple[str, ...]]
 
 
@@ -346,6 +369,7 @@ class Knowledge:
         self.masked: dict[Value, tuple[Value, Value]] = {}  # the bits that a constant selects: of what, which
         self.widened: dict[Value, bool] = {}  # what 64 bits are made of 32 of, and whether with a sign
         self.remainders: dict[Value, tuple[Value, Value]] = {}  # of what, by which power of two
+        self.compared: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # words with a sign: how, with what
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
         self.roots: set[Value] = set()  # square roots
@@ -441,7 +465,9 @@ class Environment:
         target = self.scopes[-1]
         there = placed(loops, self.stack, here := region)
         region, scale, outside = there.region, there.scale, there.outside
-        if outside is not None:
+        if outside is not None and scale > MOST_TRUTHS and _is_truth(key):
+            level, loops, region, scale = self.stack[-1], None, here, 1.0
+        elif outside is not None:
             if may_hoist or self.arm_depth == outside.arm_depth:
                 for loop in self.stack:
                     if level is None or loop.depth > level.depth:
