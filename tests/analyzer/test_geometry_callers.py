@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.cli import main
 from wattslice.counting.count import count
 from wattslice.frontend.cuda.clang import session
-from wattslice.frontend.cuda.read import read_caller, read_callers, read_cuda, read_definitions
+from wattslice.frontend.cuda.lowering import host
+from wattslice.frontend.cuda.read import forget, read_caller, read_callers, read_cuda, read_definitions
 from wattslice.frontend.inputs import recorded
 from wattslice.frontend.neighbours import caller_files, definition_files
 from wattslice.frontend.parse_options import DEFAULT_C_STANDARD, ParseOptions
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu
+
+from .ir_dump import dump
 
 KERNEL = """
 __global__ void scale(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; x[i] *= 2; }
@@ -511,6 +516,68 @@ def test_host_code_is_lowered_once_for_all_who_ask_for_the_same(tmp_path):
     assert read_caller(path, frozenset(("other",))).program is not program
     path.write_text(MAIN.replace("128", "256"))
     assert read_caller(path, names).program not in (None, program)
+
+
+ASKED_FOR_TWO = """
+static int base() { return 4; }
+static int used = base(), behind = 5, *where = &behind;
+void runOne(int n);
+void runTwo(int n, int m);
+static int fewer(int n) { return n / 16; }
+void first() { runOne(used); }
+void second() { auto twice = [](auto n) { return 2 * n; }; runTwo(twice(*where), 1); }
+void both() { runOne(fewer(100)); runTwo(fewer(200), 1); }
+void runThree(int n);
+void third() { runThree(*where); }
+"""
+
+
+def test_a_function_is_lowered_once_for_all_who_ask_and_each_gets_what_nobody_else_has_asked_for(tmp_path):
+    path = tmp_path / "main.cpp"
+    path.write_text(ASKED_FOR_TWO)
+    os.utime(path, (1e9, 1e9))
+    asked = ("runOne",), ("runTwo",), ("runThree",), ("runOne", "runTwo"), ("fewer",)
+    questions = [*map(frozenset, asked)]
+
+    def answers() -> Iterator[ir.Program]:
+        for names in questions:
+            program = read_caller(path, names).program
+            assert program is not None
+            yield program
+
+    def shown(program: ir.Program) -> tuple[str, list[str]]:
+        return dump(program), [variable.name for variable in program.globals]
+
+    together, alone = list(answers()), list[tuple[str, list[str]]]()
+    for names in questions:
+        forget()
+        program = read_caller(path, names).program
+        assert program is not None
+        alone.append(shown(program))
+    assert list(map(shown, together)) == alone
+    assert alone[1][1] == ["behind", "where", "used"]
+    one, two, *_ = ({function.name: function for function in program.functions} for program in together)
+    assert one["both"] is two["both"]
+    assert ("first" in two, "second" in one) == (False, False)
+
+
+def test_what_a_reading_that_broke_off_has_lowered_is_not_used_again(tmp_path, monkeypatch):
+    path = tmp_path / "main.cpp"
+    path.write_text(ASKED_FOR_TWO)
+    os.utime(path, (1e9, 1e9))
+    before = read_caller(path, frozenset(("runOne",))).program
+
+    def broken(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(host, "lower_host_function", broken)
+        with pytest.raises(KeyboardInterrupt):
+            read_caller(path, frozenset(("runTwo",)))
+    after = read_caller(path, frozenset(("runTwo",))).program
+    assert before is not None
+    assert after is not None
+    assert not set(before.functions) & set(after.functions)
 
 
 def test_a_file_is_parsed_once_although_its_host_code_asks_about_it(tmp_path, monkeypatch):

@@ -508,7 +508,7 @@ class SiteTally:
             self._words += weight * sectors_per_request(offsets, active, 1, threads.warp_population, 1)
         if space is ir.MemorySpace.LOCAL:  # consecutive words belong to consecutive threads
             lane = np.arange(active.size) % WARP_SIZE
-            apart = offsets // BANK_BYTES * (WARP_SIZE * BANK_BYTES) + lane * BANK_BYTES
+            apart = (offsets & -BANK_BYTES) * WARP_SIZE + lane * BANK_BYTES
             cost = patterns_of(threads).cost(apart, active, BANK_BYTES, space, threads, inner_block)
             self._sectors += weight * cost.sectors * -(-self._request_bytes // BANK_BYTES)
             self._passes += weight

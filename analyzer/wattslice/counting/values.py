@@ -638,12 +638,25 @@ _REAL: dict[ir.Semantics, Callable[..., Any]] = {
 }
 
 
-_BITS: dict[ir.Semantics, Callable[[int, int], int]] = {
-    ir.Semantics.POPC: lambda v, bits: v.bit_count(),
-    ir.Semantics.CLZ: lambda v, bits: bits - v.bit_length(),
-    ir.Semantics.FFS: lambda v, bits: (v & -v).bit_length(),
-    ir.Semantics.BREV: lambda v, bits: int(f"{v:0{bits}b}"[::-1], 2),
+def _zeros_in_front(bits: NDArray[np.uint8]) -> Lanes:
+    """How many of each row, all where none is set."""
+    first: Lanes = bits.argmax(axis=1)
+    return np.where(bits.any(axis=1), first, bits.shape[1])
+
+
+def _reversed_number(bits: NDArray[np.uint8]) -> Lanes:
+    number = np.zeros((len(bits), 64), np.uint8)
+    number[:, 64 - bits.shape[1] :] = bits[:, ::-1]
+    return np.packbits(number, axis=1).view(np.dtype(">i8")).ravel().astype(np.int64)
+
+
+_BITS: dict[ir.Semantics, Callable[[NDArray[np.uint8]], Lanes]] = {
+    ir.Semantics.POPC: lambda bits: bits.sum(axis=1, dtype=np.int64),
+    ir.Semantics.CLZ: _zeros_in_front,
+    ir.Semantics.FFS: lambda bits: (_zeros_in_front(bits[:, ::-1]) + 1) % (bits.shape[1] + 1),
+    ir.Semantics.BREV: _reversed_number,
 }
+"""Of the bits of integers, each a row, from the highest down."""
 
 
 def apply(semantics: ir.Semantics, arguments: Sequence[Value], bits: int, name: str = "") -> Value:
@@ -776,8 +789,13 @@ def _computed(name: str, values: list[Number | Lanes]) -> Scalar:
     )
 
 
-def _bitwise(function: Callable[[int, int], int], value: Number | Lanes, bits: int) -> Scalar:
-    mask = (1 << bits) - 1
-    if isinstance(value, np.ndarray):
-        return np.array([wrapped(function(int(v) & mask, bits), ir.INT64) for v in value], np.int64)
-    return function(int(value) & mask, bits)
+def _bitwise(function: Callable[[NDArray[np.uint8]], Lanes], value: Number | Lanes, bits: int) -> Scalar:
+    if not isinstance(value, np.ndarray):
+        lane = function(_bits_of(np.array([wrapped(int(value), ir.INT64)]), bits))
+        return int(lane[0]) & ((1 << bits) - 1)
+    return function(_bits_of(value, bits))
+
+
+def _bits_of(value: Lanes, bits: int) -> NDArray[np.uint8]:
+    lanes = value.astype(np.int64, copy=False).astype(">i8").view(np.uint8).reshape(-1, 8)
+    return np.unpackbits(lanes, axis=1)[:, 64 - bits :]

@@ -851,7 +851,7 @@ def _atomic_requests(
 
 def _in_order(runs: list[tuple[int, int]]) -> tuple[Lanes, Lanes]:
     """First and one behind the last of all runs, in order, none of which overlap."""
-    first, behind = np.array(runs).T
+    first, behind = np.fromiter(itertools.chain.from_iterable(runs), np.int64).reshape(-1, 2).T
     return merged(first, behind)[:2]
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice.errors import FrontendError
-from wattslice.frontend.inputs import Inputs, digest_of_text, file_bytes, note_inputs, recorded
+from wattslice.frontend.inputs import Inputs, Recording, digest_of_text, file_bytes, note_inputs, recorded
 from wattslice.frontend.neighbours import (
     caller_files,
     definition_files,
@@ -28,6 +28,7 @@ from wattslice.ir import Program
 if TYPE_CHECKING:
     from wattslice.frontend.cuda.clang.session import ParsedUnit
     from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
+    from wattslice.frontend.cuda.lowering.unit import Unit
 
 
 def read_cuda(
@@ -155,13 +156,17 @@ def forget() -> None:
     _units.clear()
 
 
-class _Reading(Struct, frozen=True):
-    """What a file was read as, and from what."""
+class _Reading(Struct):
+    """What a file was read as, and from what; its host code that calls some names, by these.
+
+    `unit`: what lowering that knows of the file. `besides`: what it was made of, but for the `inputs`.
+    """
 
     parsed: ParsedUnit
     inputs: Inputs
-    lowered: dict[frozenset[str], tuple[Program, Inputs]] = {}
-    """Its host code that calls these, and what that is made of besides."""
+    lowered: dict[frozenset[str], Program] = {}
+    unit: Unit | None = None
+    besides: Recording = field(default_factory=Recording)
 
     def holds(self) -> bool:
         """Whether it would be read so again."""
@@ -227,16 +232,15 @@ def _read_once(
 def _lowered_once(parsed: ParsedUnit, names: frozenset[str]) -> Program:
     """The host code that calls `names`, lowered only where another file has not asked for the same."""
     from wattslice.frontend.cuda.lowering.program import lower_host_code
+    from wattslice.frontend.cuda.lowering.unit import Unit
 
-    reading = next((known for known in _units.values() if known.parsed is parsed), None)
-    known = None if reading is None else reading.lowered.get(names)
-    if known is not None:
-        note_inputs(known[1])
-        return known[0]
-    with recorded() as recording:
-        program = lower_host_code(parsed, names)
-    inputs = recording.inputs
-    note_inputs(inputs)
-    if reading is not None and inputs is not None:
-        reading.lowered[names] = program, inputs
-    return program
+    nobodys = _Reading(parsed, Inputs((), (), (), ()))
+    reading = next((known for known in _units.values() if known.parsed is parsed), nobodys)
+    if names not in reading.lowered:
+        with recorded() as recording:
+            unit, reading.unit = reading.unit or Unit(parsed), None  # which is of no use if this breaks off
+            reading.lowered[names] = lower_host_code(unit, names)
+            reading.unit = unit
+        reading.besides.all_of(recording.inputs)
+    note_inputs(reading.besides.inputs)
+    return reading.lowered[names]

@@ -478,9 +478,9 @@ def file_scope_variable(body: Body, declaration: Node) -> Variable:
     for seen_by_host in (False, body.is_host):
         known = unit.globals.get((key, seen_by_host))
         if known is not None and (body.is_host or not seen_by_host):
-            unit.touched.append((declaration, body.is_host, known))
+            unit.touched += (*unit.behind[known], (declaration, body.is_host, known))
             return known
-    told = len(unit.reported)
+    told, before = len(unit.reported), len(unit.touched)
     type_ = unit.types.of(declaration.raw)
     attribute = MemorySpace.GLOBAL if unit.is_c else memory_attribute(declaration)
     space = attribute or MemorySpace.HOST
@@ -518,6 +518,7 @@ def file_scope_variable(body: Body, declaration: Node) -> Variable:
     )
     variable = unit.same_variable(declaration, variable)
     unit.globals[(key, body.is_host and attribute is None)] = variable
+    unit.behind[variable] = unit.touched[before:]
     unit.touched.append((declaration, body.is_host, variable))
     del unit.reported[told:]  # told anew where the variable is named anew
     return variable

@@ -67,6 +67,7 @@ def host_functions(
     `callees` are functions of another file that launch kernels.
     """
     macros = _launching_macros(unit)
+    unit.lambda_instances.clear()
     hosts: dict[int, Node] = {}
     called: dict[int, frozenset[str]] = {}
     launching: list[int] = []
@@ -135,7 +136,13 @@ _REFERENCES = (K.LVALUEREFERENCE, K.RVALUEREFERENCE)
 
 def _reused_or_lowered(unit: Unit, function: Node, reuse: Reuse | None) -> Function | None:
     if reuse is None:
-        return lower_host_function(unit, function)
+        key, before = function.raw.data0, len(unit.touched)
+        if (known := unit.hosts.get(key)) is None:
+            lowered = lower_host_function(unit, function)
+            known = unit.hosts[key] = lowered, unit.touched[before:]
+        else:
+            unit.touched += known[1]
+        return known[0]
     return reuse.function(function, lower_host_function, is_host=True)
 
 

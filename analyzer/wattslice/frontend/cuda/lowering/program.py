@@ -158,13 +158,18 @@ def lower_c_program(parsed: ParsedUnit) -> Program:
     return _program(unit, kernels, hosts)
 
 
-def lower_host_code(parsed: ParsedUnit, callees: frozenset[str]) -> Program:
-    """Only the host functions of a parsed file that call `callees`, launches of another file; no kernels."""
-    unit = Unit(parsed)
+def lower_host_code(unit: Unit, callees: frozenset[str]) -> Program:
+    """Only the host functions of a parsed file that call `callees`, launches of another file; no kernels.
+
+    Functions that were lowered for other callees are known to the `unit`.
+    """
+    unit.touched = []
     with deep_recursion():
         hosts = host_functions(unit, project_functions(unit), callees)
         declare_exports(unit)
-    variables = tuple(v for v in dict.fromkeys(unit.globals.values()) if v.space is not MemorySpace.REGISTER)
+    named = dict.fromkeys(variable for _, _, variable in unit.touched)
+    variables = tuple(v for v in named if v.space is not MemorySpace.REGISTER)
+    parsed = unit.parsed
     included = tuple(map(str, parsed.included_files))
     return Program(str(parsed.path), (), hosts, variables, (), (), included=included)
 

@@ -21,7 +21,7 @@ from wattslice.frontend.cuda.clang.libclang import CXSourceLocation, Place, Unit
 from wattslice.frontend.cuda.clang.session import ParsedUnit
 from wattslice.frontend.cuda.lowering.macros import Macros
 from wattslice.frontend.cuda.lowering.types import TypeTable, class_names
-from wattslice.ir import BuiltinKind, Constant, Diagnostic, Severity, Span, Type, Variable
+from wattslice.ir import BuiltinKind, Constant, Diagnostic, Function, Severity, Span, Type, Variable
 from wattslice.patterns import regex
 
 # Nodes lowered of all kernels of a file together; each costs the whole analysis some tens of
@@ -54,6 +54,7 @@ class FunctionInfo(Struct, frozen=True):
 
 
 _HOLDING = (C.NAMESPACE, C.LINKAGE_SPEC, C.CLASS_DECL, C.STRUCT_DECL, C.CLASS_TEMPLATE)
+Touched = tuple[Node, bool, Variable]
 
 
 class Unit:
@@ -95,7 +96,10 @@ class Unit:
         self._seen: set[tuple[str, int, str]] = set()
         # What the function at hand reported and which file-scope variables it named, the host's view or not.
         self.reported: list[Diagnostic] = []
-        self.touched: list[tuple[Node, bool, Variable]] = []
+        self.touched: list[Touched] = []
+        # The same of the initialisers of variables, and of host functions that were lowered before.
+        self.behind: dict[Variable, list[Touched]] = {}
+        self.hosts: dict[int, tuple[Function | None, list[Touched]]] = {}
         # The object that stands for a variable's declaration in functions lowered earlier (`reuse.py`).
         self.same_variable: Callable[[Node, Variable], Variable] = lambda _, variable: variable
 
