@@ -31,6 +31,7 @@ def test_a_comment_behind_code_covers_its_line():
     assert read("int a;\nint b; // wattslice: ignore[PW010] small\n") == [(2, 2, ("PW010",), "small")]
     assert read("int b; /* wattslice: ignore[PW010] small */ int c;") == [(1, 1, ("PW010",), "small")]
     assert read("/* wattslice: ignore[PW010] small */ int c;") == [(1, 1, ("PW010",), "small")]
+    assert read("/* wattslice: ignore[PW010]\n small */ int c;") == [(2, 1, ("PW010",), "small")]
 
 
 def test_a_comment_alone_covers_the_next_code_and_several_may_stand_above_it():

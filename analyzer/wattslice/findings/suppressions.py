@@ -76,7 +76,7 @@ def read_suppressions(file: str, text: str) -> Suppressed:
         rules, reason, wrong = _parsed(words)
         if wrong:
             diagnostics.append(Diagnostic("PW025", Severity.WARNING, file, line, wrong))
-        elif last_code_line == line or _code_follows(text, token.end()):
+        elif last_code_line == line:
             suppressions.append(Suppression(file, line, line, rules, reason))
         else:
             waiting.append((line, rules, reason))
@@ -100,13 +100,6 @@ def _declared_at(text: str, start: int) -> int:
             after = re.compile(r"\S").search(text, token.end())
             return start if after is None else after.start()
     return start
-
-
-def _code_follows(text: str, start: int) -> bool:
-    """Whether code stands on the line behind a comment that ends at `start`."""
-    rest = text[start : text.find("\n", start) if "\n" in text[start:] else len(text)]
-    first = _TOKEN.search(rest)
-    return first is not None and first["comment"] is None
 
 
 def _parsed(words: str) -> tuple[tuple[str, ...], str, str]:

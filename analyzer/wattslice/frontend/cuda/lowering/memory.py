@@ -651,27 +651,13 @@ def _casts_to_reference(body: Body, node: Node) -> bool:
 # References to one of several objects, which only the run decides: `c ? a : b`, a function's `return`s.
 
 
-def _host_choice(body: Body, node: Node, condition: Node, arms: list[Node]) -> Location | None:
-    places = [body.location(arm) for arm in arms]
-    if None in places:
-        return None
-    span, type_ = body.span(node), body.type(node)
-    then, otherwise = (address_of(body, place, span) for place in places if place is not None)
-    chosen = ir.Select(
-        body.expr(condition), then, otherwise, body.region(), body.region(), pointer_to(type_), span
-    )
-    return dereference(body, chosen, type_)
-
-
 @location(C.CONDITIONAL_OPERATOR)
 def _(body: Body, node: Node) -> Location | None:
     """The object at an address that is selected; None when an arm is a mere value, and so the whole."""
     if len(node.children) != 3:
         return None
     condition, *arms = node.children
-    if body.is_host:
-        return _host_choice(body, node, condition, arms)
-    if not all(_may_name_an_object(arm) for arm in arms):
+    if not body.is_host and not all(_may_name_an_object(arm) for arm in arms):
         return None
     before = list(body.before)
     chosen = body.expr(condition)

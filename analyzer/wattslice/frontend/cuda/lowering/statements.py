@@ -227,15 +227,7 @@ def _is_beside_the_point(body: Body, node: Node) -> bool:
 
 def _effects_in(body: Body, call: Node) -> list[Node]:
     """Of what a call that prints is given: the parts that may run functions of the program, or write."""
-    found: list[Node] = []
-    for node in map(unwrapped, call.arguments):
-        if node.kind in _LITERALS:
-            continue
-        if _is_beside_the_point(body, node):
-            found += _effects_in(body, node)
-        elif not _only_reads(body, node):
-            found.append(node)
-    return found
+    return [node for node in map(unwrapped, call.arguments) if not _only_reads(body, node)]
 
 
 def _only_reads(body: Body, node: Node) -> bool:
