@@ -514,6 +514,8 @@ LOST_JUMP = "a goto that is not followed"
 """As `UNREAD`: a function with such a `goto`, which may have run any part of it any number of times."""
 INITIAL_VALUES = "initial values of "
 """How the function is called that runs before `main` and sets the file-scope variables of a file."""
+AT_EXIT = "at exit"
+"""How calls of destructors are called that are run when the program ends: of globals and static variables."""
 GRAPH_NODE = "node of a graph"
 """A call before the launch that a node of a graph gets, with where the node is kept (the function called adds
 it) or the node (which may have had another launch); nobody knows how often a graph is launched."""

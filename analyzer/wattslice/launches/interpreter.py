@@ -153,7 +153,23 @@ class Interpreter(HostLoops):
         around = self._in_thread(is_known=False) if is_called_back else nullcontext()
         with suppress(LeftError), around:
             self._body(function)
+        if function.name == "main":
+            self._destroy_at_exit()
         self.memory.frames.pop()
+
+    def _destroy_at_exit(self) -> None:
+        """Run the destructors of globals and static variables, the last made first; one of what is made
+        perhaps perhaps.
+        """
+        for (_, this), (node, times) in reversed(self.memory.at_exit.items()):
+            function, mark = self._graph.callee(node), self.memory.mark()
+            self._times = times
+            if function is not None:
+                with suppress(LeftError):
+                    self._run(function, node, node.arguments, (this,))
+                if isinstance(times, Unknown):
+                    self.memory.roll_back(mark)
+                    self._forget_named(function, times)
 
     def run_before_main(self) -> None:
         """Give file-scope variables the values that functions and constructors compute."""
@@ -386,6 +402,11 @@ class Interpreter(HostLoops):
             return self._caught(arguments[0])
         if node.name == ir.HANDLE:
             return self._handle()
+        if node.name == ir.AT_EXIT:
+            if not self._speculating and isinstance(arguments[0], Pointer):
+                times = self._times if isinstance(self._times, Unknown) else 1
+                self.memory.at_exit.setdefault((node.callee, arguments[0]), (node, times))
+            return 0
         if node.name == ir.CAST_DOWN:
             return _cast_down(*arguments)
         if node.name == ir.THROW:

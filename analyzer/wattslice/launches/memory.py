@@ -513,6 +513,7 @@ class Memory:
         self.lacking: set[ir.Variable | str] = set()
         self.known: set[ir.Variable | str] = set()
         self.given: list[Storage] = []  # objects behind the parameters of entry points
+        self.at_exit: dict[tuple[str, Pointer], tuple[ir.Call, int | Unknown]] = {}  # destructors, how often
         self._log: list[tuple[Storage, int, Value | None]] = []
         self._layouts: dict[int, Layout] = {}  # which keep their types, so that these stay where they are
 

@@ -34,6 +34,7 @@ from wattslice.frontend.cuda.lowering.memory import (
 )
 from wattslice.frontend.cuda.lowering.objects import (
     Special,
+    destroyed_at_exit,
     initialises,
     inner_parts,
     is_made_empty,
@@ -113,6 +114,9 @@ def host_functions(
     initial = _initial_values(unit) if result else None
     if initial is not None:
         result[0] = initial
+        if ir.AT_EXIT in _callees(initial) and not any(node.name == "main" for node in result.values()):
+            mains = (key for key, node in hosts.items() if node.spelling == "main")
+            result |= {key: main for key in mains if (main := _reused_or_lowered(unit, hosts[key], reuse))}
     _follow_helpers(unit, hosts, result, reuse)
     instances = {_pattern_of(f) for f in result.values() if f.mangled_name != f.name}
     lowered = (f for f in result.values() if f.mangled_name != f.name or _pattern_of(f) not in instances)
@@ -211,19 +215,24 @@ def declare_exports(unit: Unit) -> None:
 
 
 def _initial_values(unit: Unit) -> Function | None:
-    """What runs before `main`: constructors and functions that give file-scope variables their values."""
+    """What runs before `main`: constructors and functions that give file-scope variables their values, and
+    notes of their destructors.
+    """
     body = Body(unit, is_host=True)
     statements: list[Stmt] = []
     where = ir.Span(str(unit.parsed.path), 1, 1, 1)
     for node in _file_scope(unit):
-        value = node.initializer
-        if value is None or value.kind < 100 or not _runs_something(unit, value):
-            continue
+        value, made = node.initializer, list[Stmt]()
+        is_destroyed = bool(parts(unit, node.type, Special.DESTROY))
         try:
-            statement = _initial_value(body, node, value)
+            if value is not None and value.kind >= 100 and (is_destroyed or _runs_something(unit, value)):
+                made += _initial_value(body, node, value)
+            if is_destroyed:
+                place = location_of_variable(body, file_scope_variable(body, node), where)
+                made += destroyed_at_exit(body, place, node.type, unit.spans.span(node))
         except LoweringError:
             continue
-        statements += (*body.before, *statement)
+        statements += (*body.before, *made)
         body.before = []
     if not statements:
         return None

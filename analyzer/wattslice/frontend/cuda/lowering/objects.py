@@ -172,13 +172,15 @@ def part_at(body: Body, where: Location, path: Sequence[Node | int], span: Span)
     return where
 
 
-def ran(body: Body, function: Node, where: Location, arguments: tuple[Expr, ...], span: Span) -> Stmt:
-    """A call of a special function in host code."""
+def ran(
+    body: Body, function: Node, where: Location, arguments: tuple[Expr, ...], span: Span, name: str = ""
+) -> Stmt:
+    """A call of a special function in host code; `name`: what it is called instead of its own name."""
     this = address_of(body, where, span)
     info = body.unit.function(function)
     call = Call(
         function.mangled_name,
-        function.spelling,
+        name or function.spelling,
         (this, *arguments),
         ir.VOID,
         span,
@@ -556,6 +558,15 @@ def _takes(function: Node, number: int) -> bool:
     parameters = [child for child in function.children if child.kind == C.PARM_DECL]
     needed = [p for p in parameters if not any(100 <= child.kind < 400 for child in p.children)]
     return len(needed) <= number <= len(parameters) or "initializer_list" in function.type.spelling
+
+
+def destroyed_at_exit(body: Body, where: Location, type_: ClangType, span: Span) -> list[Stmt]:
+    """Notes that the program destroys an object where it ends."""
+    found = parts(body.unit, type_, Special.DESTROY)
+    places = (part_at(body, where, one.path, span) for one in found)
+    return [
+        ran(body, one.function, place, (), span, ir.AT_EXIT) for one, place in zip(found, places, strict=True)
+    ]
 
 
 # ----------------------------------------------------------------------------- copying
