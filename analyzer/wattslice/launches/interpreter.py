@@ -203,9 +203,9 @@ class Interpreter(HostLoops):
             times = uncounted("behind a jump whose condition is not known", self._doubted)
         if self._is_captured:
             times = _CAPTURED
-        grid, block = self.evaluate(node.grid), self.evaluate(node.block)
         shared = 0 if node.shared_bytes is None else self.evaluate(node.shared_bytes)
-        arguments = tuple(self.evaluate(argument) for argument in node.arguments)
+        grid, block = self.last_first((node.grid, node.block))
+        arguments = self.last_first(node.arguments)
         assumed = tuple(self._assumed_argc((grid, block, shared), is_of_geometry=True))
         assumed = assumed or tuple(self._assumed_argc(arguments, is_of_geometry=False))
         assumed += tuple(self._assumed_on_the_way(node))
