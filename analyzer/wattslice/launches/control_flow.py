@@ -348,9 +348,7 @@ class ControlFlow(Evaluator):
     ) -> None:
         """What a function may write by names is lost. `around`: what a closure of it names."""
         for variable in self._graph.written_by(function):
-            if variable.role is ir.VariableRole.STATIC_LOCAL:
-                self.memory.static(variable)
-            elif variable.role is ir.VariableRole.FILE_SCOPE:
+            if variable.role in (ir.VariableRole.STATIC_LOCAL, ir.VariableRole.FILE_SCOPE):
                 self.memory.storage(variable)
             own = (around or {}).get(variable)
             for storage in self.memory.places_named(variable) if own is None else (own,):
@@ -411,10 +409,13 @@ class ControlFlow(Evaluator):
         storage, is_initialized = self.memory.static(variable)
         if is_initialized:
             return
+        lost = next((cell for cell in storage.cells.values() if isinstance(cell, Unknown)), None)
         if value is not None:
             self.memory.write(storage, 0, self.evaluate(value), variable.type)
         elif storage.is_scalar:
             self.memory.write(storage, 0, 0, variable.type)
+        if lost is not None:  # to what was not followed and may have called this function before
+            self.memory.forget(storage, lost)
 
     def returned_by(self, body: ir.Stmt) -> Value | None:
         """Run the body of a function; what it returns, None when nothing."""

@@ -374,12 +374,9 @@ class Interpreter(HostLoops):
         """Code of another thread, with variables of its own as they begin; of which, nobody may know."""
         kept = self.memory.take_of_thread()
         for variable in kept:
-            if variable.role is ir.VariableRole.FILE_SCOPE:
-                storage = self.memory.declare_global(variable)
-            elif not is_known:
-                storage, _ = self.memory.static(variable)
-            else:
+            if variable.role is not ir.VariableRole.FILE_SCOPE and is_known:
                 continue
+            storage = self.memory.storage(variable)
             if not is_known or variable in self._graph.set_before_main:
                 self.memory.forget(storage, _OF_A_THREAD)
             elif variable.initializer is not None:

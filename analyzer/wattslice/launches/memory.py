@@ -524,6 +524,10 @@ class Memory:
             return found
         if variable.role is ir.VariableRole.FILE_SCOPE:  # such as `extern char *optarg;` in a function
             return self.declare_global(variable)
+        if variable.role is ir.VariableRole.STATIC_LOCAL:
+            storage = self.declare(variable, self._globals)
+            storage.is_static = True
+            return storage
         return self.declare(variable)
 
     def places_named(self, variable: ir.Variable) -> Iterator[Storage]:
@@ -612,10 +616,7 @@ class Memory:
 
     def static(self, variable: ir.Variable) -> tuple[Storage, bool]:
         """Storage of a `static` variable of a function, and whether it has its initial value already."""
-        storage = self._globals.get(variable)
-        if storage is None:
-            storage = self.declare(variable, self._globals)
-            storage.is_static = True
+        storage = self.storage(variable)
         is_first = storage.cells.get(_INITIALIZED) is None
         if is_first:
             self._set(storage, _INITIALIZED, 1)

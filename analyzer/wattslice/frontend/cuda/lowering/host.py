@@ -101,6 +101,7 @@ def host_functions(
     used = {name for key in wanted for name in called[key]}
     read = [node for node in _file_scope(unit) if node.spelling in used]
     every, own = {node.spelling for node in read}, {node.spelling for node in read if _is_private(node)}
+    every |= {n.spelling for n in hosts.values() if n.spelling in used and _gives_out(n)}
     others = [key for key in hosts if key not in wanted]  # which other files may call
     setting = [k for k in others if called[k] & (own if hosts[k].spelling in used else every)]
     wanted.update(dict.fromkeys(setting[: max(0, _MOST_FUNCTIONS - len(wanted))]))
@@ -121,6 +122,11 @@ def host_functions(
     instances = {_pattern_of(f) for f in result.values() if f.mangled_name != f.name}
     lowered = (f for f in result.values() if f.mangled_name != f.name or _pattern_of(f) not in instances)
     return tuple(part for function in lowered for part in (function, *function.lambdas))
+
+
+def _gives_out(function: Node) -> bool:
+    """Whether a function gives everybody a reference to something, as `int &size()`."""
+    return not has_object(function) and must_name_an_object(function.type.result)
 
 
 def _words_for(function: Node) -> set[str]:
