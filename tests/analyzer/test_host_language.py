@@ -157,5 +157,7 @@ def test_arguments_are_evaluated_as_gcc_does(tmp_path, body, grid):
 
 def test_the_arguments_of_a_launch_are_evaluated_as_gcc_does(tmp_path):
     text = ORDER.replace("k(int n)", "k(int n, int m)").replace("k<<<a, 32>>>(1)", "BODY")
-    (launch,) = launches(tmp_path, text.replace("BODY", "k<<<next(), next()>>>(next(), next());", 1).replace("BODY", ""))
+    (launch,) = launches(
+        tmp_path, text.replace("BODY", "k<<<next(), next()>>>(next(), next());", 1).replace("BODY", "")
+    )
     assert (launch.grid[0], launch.block[0], launch.arguments) == (2, 1, (4, 3))

@@ -26,7 +26,7 @@ class Unknown(Struct, frozen=True, eq=False):
     in one of these objects, which a write through it may change; or, `is_anywhere`, in others. `is_derived`:
     other values that it is computed from settle it, not the variable that holds it. `by_argc`: what it is
     where argc is 1, 2, ... up to `MOST_ARGC`, None where not even that tells it; empty: it tells nothing.
-    `may_stay`: where it is lost to this, what was there before is likely.
+    `may_stay`: where it is lost to this, what was there before is likely. `is_of_file`: whether one is there.
     """
 
     reason: str
@@ -40,6 +40,7 @@ class Unknown(Struct, frozen=True, eq=False):
     names: tuple[str, ...] = ()  # of functions, one of which it is
     by_argc: tuple[int | float | None, ...] = ()
     may_stay: bool = False
+    is_of_file: bool = False
 
     def __eq__(self, other: object) -> bool:
         """Whether both are unknown for the same reason and in the same way, in whatever object."""
