@@ -86,6 +86,24 @@ READ = [
      "for (; i < 3; i++) v.emplace_back(i + 2, 64); v.emplace_back(v[1]); v.emplace_back(i + 4);"
      "k<<<v[2].n, v[3].block>>>(v[4].n + v[3].n - 3);", (4, 64, 7)),
     ("a range of a list", "int n = 0; for (int x : {1, 2, 4}) n += x; k<<<4, 64>>>(n);", (4, 64, 7)),
+    ("made of another type", "std::vector<double> v; v.emplace_back(4); v.emplace_back(64);"
+     "k<<<int(v[0]), int(v[1])>>>(7);", (4, 64, 7)),
+    ("made anew", "std::vector<int> v = {9}; v.clear(); v.emplace_back(); k<<<v[0] + 4, 64>>>(7);",
+     (4, 64, 7)),
+    ("vectors", "std::vector<std::vector<int>> v; for (int i = 1; i < 4; i++) { std::vector<int> r;"
+     "for (int j = 0; j <= i; j++) r.push_back(i * j + 1); v.push_back(r); } v[0].push_back(64);"
+     "k<<<v[2].size(), v[0].back()>>>(v[2][2]);", (4, 64, 7)),
+    ("alike vectors", "std::vector<std::vector<float>> v(7, std::vector<float>(64)); v[1].resize(4);"
+     "k<<<v[1].size(), v[2].size()>>>(v.size());", (4, 64, 7)),
+    ("empty vectors", "std::vector<std::vector<int>> v(3); v[1].push_back(4); v.resize(7); v.emplace_back();"
+     "k<<<v[1][0], 64 + v[2].size() + v[6].size() + v[7].size()>>>(v.size() - 1);", (4, 64, 7)),
+    ("a list of vectors", "std::vector<std::vector<int>> v = {{1}, {4, 64, 7}}; auto w = v; v[1][0] = 1;"
+     "for (auto &r : w) if (r.size() > 1) k<<<r[0], r[1]>>>(r[2]);", (4, 64, 7)),
+    ("vectors taken over", "std::vector<std::vector<int>> v = {{1}, {4, 64, 7}}, w(1); w = v; v = {};"
+     "k<<<w[1][0], w[1][1]>>>(w[1][2]);", (4, 64, 7)),
+    ("sizes in vectors of records", "std::vector<Sizes> v; Sizes o; v.push_back(o); o.v.push_back(4);"
+     "o.block = 64; v.push_back(o);"
+     "for (const Sizes &s : v) if (s.v.size()) k<<<s.v[0], s.block>>>(7);", (4, 64, 7)),
 ]  # fmt: skip
 
 
@@ -318,10 +336,6 @@ LOST = [
     (
         "records moved",
         "std::vector<Shape> v = {{4, 32}, {4, 64}}; v.erase(v.begin());k<<<4, v[0].block>>>(7);",
-    ),
-    (
-        "made of another type",
-        "std::vector<double> v; v.emplace_back(4); v.emplace_back(64); k<<<4, int(v[1])>>>(7);",
     ),
     (
         "read into a member",

@@ -499,6 +499,15 @@ COUNTS_CHARACTERS = regex(r"(?<!%)(?:%%)*%[^a-zA-Z%]*[hlqjzt]*n")
 VECTOR_CLASSES = ("std::vector<", "std::deque<", "thrust::device_vector<", "thrust::host_vector<")
 """How the names of classes begin that hold as many elements as their length says."""
 
+ELEMENT_CLASSES = (
+    *VECTOR_CLASSES,
+    "std::basic_string<",
+    "std::unique_ptr<",
+    "std::shared_ptr<",
+    "std::function<",
+)
+"""How the names of classes of the library begin that are followed as elements of others."""
+
 KEYED_CLASSES = ("std::map<", "std::unordered_map<")
 """How the names of classes begin that hold values by keys."""
 

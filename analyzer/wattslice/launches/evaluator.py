@@ -307,16 +307,18 @@ def _member_bytes(node: ir.PointerOffset) -> int:
 
 
 def _typed(node: ir.Construct) -> tuple[ir.Expr, ...]:
-    """The parts; those of an array of pairs may be written `{a, b}`, without a type."""
+    """The parts; those of an array of pairs or vectors may be written `{a, b}`, without a type."""
     element = node.type.element if node.type.kind is ir.TypeKind.ARRAY else None
     if element is None or element.kind is not ir.TypeKind.RECORD:
         return node.arguments
-    return tuple(
-        replace(part, type=element)
-        if isinstance(part, ir.Construct) and part.type.kind is ir.TypeKind.VOID
-        else part
-        for part in node.arguments
-    )
+    return tuple(_of_type(part, element) for part in node.arguments)
+
+
+def _of_type(part: ir.Expr, element: ir.Type) -> ir.Expr:
+    if isinstance(part, ir.Construct) and part.type.kind is ir.TypeKind.VOID:
+        return replace(part, type=element)
+    is_list = is_vector(element) and part.type.kind is ir.TypeKind.ARRAY
+    return ir.Construct((part,), (), element, part.span) if is_list else part
 
 
 def _is_lost(value: Value) -> bool:

@@ -451,7 +451,7 @@ class Interpreter(HostLoops):
                 if not self._may_follow(called, arguments[1:]):
                     return self._not_followed((called,))
                 return self._run(called, node, node.arguments[1:], arguments[1:])
-            is_told = is_told and not isinstance(held, Unknown)
+            is_told = False
         if function is None and not is_told:
             self._not_followed(self._graph.callees(node))
         if function in self._relevance.unfollowed:

@@ -460,12 +460,19 @@ def length_cell(vector: Pointer) -> Cell:
     return vector.storage, moved(ELEMENTS - 1, vector.offset)
 
 
-def _inside(key: int, offset: int, end: int) -> int | None:
+def inside(key: int, offset: int, end: int) -> int | None:
     """The cell of an object from `offset` to `end`, counted from its start; None of one that is not its."""
     if offset <= key < end:
         return key - offset
-    vector = _inside(key // _PAGE - 1, offset, end) if key >= _PAGE else None
+    vector = inside(key // _PAGE - 1, offset, end) if key >= _PAGE else None
     return None if vector is None else _PAGE * (vector + 1) + key % _PAGE
+
+
+def outermost(key: int, end: int) -> int:
+    """The cell in front of `end` that a cell is, or where the vector begins that it is in."""
+    while key >= end and key >= _PAGE:
+        key = key // _PAGE - 1
+    return key
 
 
 def moved(key: int, by: int) -> int:
@@ -698,9 +705,9 @@ class Memory:
         if is_aggregate(type_):
             end = offset + (type_.size_bytes or MAX_CELLS * 64)
             held = self.held(storage, offset, end)
-            if offset == 0 and all(key < end or _inside(key, 0, end) is not None for key in held):
+            if offset == 0 and all(key < end or inside(key, 0, end) is not None for key in held):
                 return Record(dict(held))
-            cells = ((_inside(key, offset, end), value) for key, value in held.items())
+            cells = ((inside(key, offset, end), value) for key, value in held.items())
             return Record({key: value for key, value in cells if key is not None})
         if (fixed := self._fixed(storage, offset)) is not None:
             return fixed
@@ -812,7 +819,7 @@ class Memory:
             storage = storage.part_of.storage
         if not storage.is_given:
             for key in dict.fromkeys((begin, *storage.cells, *storage.members)):
-                if _inside(key, begin, end) is not None:
+                if inside(key, begin, end) is not None:
                     self._set(storage, key, _lost(why, storage, key))
 
     def forget(self, storage: Storage, why: Unknown) -> None:
@@ -989,7 +996,9 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     type_ = node.type
     if not is_aggregate(type_):
         return values[0] if len(values) == 1 else Unknown("a value built from parts")
-    if len(values) == 1 and not node.field_names and isinstance(values[0], (Record, Closure, str)):
+    is_array = type_.element is not None and type_.element.kind is ir.TypeKind.RECORD
+    whole = Record if is_array else (Record, Closure, str)  # the others are elements: a function, a text
+    if len(values) == 1 and not node.field_names and isinstance(values[0], whole):
         return values[0]
     cells: dict[int, Value] = {}
     if is_text_object(type_) or type_.name.removeprefix("const ") in TEXT_STREAMS:
@@ -1022,7 +1031,7 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
         if isinstance(value, Record) and is_dim3(type_):
             cells[offset] = Unknown("a number that a class of a library makes of an object")
         elif isinstance(value, Record):
-            cells.update({offset + key: cell for key, cell in value.cells.items()})
+            cells.update({moved(key, offset): cell for key, cell in value.cells.items()})
         else:
             cells[offset] = convert(value, member) if member is not None else value
     return Record(cells)
