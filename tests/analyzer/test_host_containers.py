@@ -409,3 +409,113 @@ def test_a_function_of_the_program_is_none_of_mathematics(tmp_path):
     head = "namespace my { int max(int, int); }\n__global__ void k(int n) {}\n"
     (launch,) = launches(tmp_path, f"{head}int main() {{ k<<<my::max(1, 2), 64>>>(7); }}")
     assert "the result of max()" in launch.assumptions[0].message
+
+
+OWNING = """
+#include <initializer_list>
+#include <utility>
+#include <vector>
+__global__ void k(int n) {}
+int g = 0;
+struct Buffer {
+    float *p = nullptr; int n; std::vector<int> dims;
+    explicit Buffer(std::vector<int> d, int b = 1) : dims(std::move(d)) {
+        n = b;
+        for (int x : dims) n *= x;
+        cudaMalloc(&p, n);
+    }
+    MEMBERS
+    int size() const { return n; }
+};
+int main() { std::vector<Buffer> v; BODY }
+"""
+MOVED = "Buffer(Buffer &&o) : p(o.p), n(std::exchange(o.n, 0)), dims(std::move(o.dims)) { o.p = nullptr; }"
+DESTROYED = "~Buffer() { cudaFree(p); }"
+DELETED = "Buffer(const Buffer &) = delete; Buffer &operator=(const Buffer &) = delete;"
+GROWN = "v.emplace_back(std::vector<int>{4, 8}, 2); v.emplace_back(std::vector<int>{7});"
+
+
+@pytest.mark.parametrize("members", ["", DESTROYED, f"{MOVED} {DESTROYED}", f"{DELETED} {MOVED} {DESTROYED}"])
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("for (auto &b : v) k<<<b.size(), 32>>>(b.dims.size());", [(64, 2)]),
+        ("v.push_back(Buffer({9})); k<<<v.back().size(), 32>>>(v.size());", [(9, 3)]),
+        (
+            "v.reserve(9); k<<<v[0].dims[1], 32>>>(v[1].n); v.clear(); k<<<2, 32>>>(v.size());",
+            [(2, 0), (8, 7)],
+        ),
+    ],
+)
+def test_objects_that_own_memory_stay_what_they_are_in_a_vector(tmp_path, members, body, told):
+    text = OWNING.replace("MEMBERS", members)
+    found = launches(tmp_path, text.replace("BODY", GROWN + body))
+    assert {one.source for one in found} == {LaunchSource.HOST_CODE}
+    assert [(one.grid[0], one.arguments[0]) for one in found][: len(told)] in (told, [(7, 1)])
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        "Buffer(const Buffer &o) : p(o.p), n(o.n + 1), dims(o.dims) {}",
+        "Buffer(Buffer &&o) : p(o.p), n(o.n + 1), dims(o.dims) {}",
+        "Buffer(Buffer &&o) : p(o.p), n(3), dims(o.dims) {}",
+        "Buffer(Buffer &&o) : p(o.p), n(o.n) {}",
+        "Buffer(Buffer &&o) : p(o.p), n(o.n), dims(o.dims) { g++; }",
+        "Buffer(Buffer &&o) : p(o.p), n(o.n), dims(o.dims) { n = 3; }",
+        "Buffer(Buffer &&o) : p(o.p), dims(o.dims) { n = o.n; p[0] = 1; }",
+    ],
+)
+def test_objects_that_are_copied_in_a_way_of_their_own_are_unknown(tmp_path, members):
+    text = OWNING.replace("MEMBERS", members)
+    (launch,) = launches(
+        tmp_path, text.replace("BODY", f"{GROWN} k<<<v[0].n + v[0].dims.size() + g, 32>>>(1);")
+    )
+    assert launch.source is LaunchSource.ASSUMED
+
+
+LISTS = """
+#include <initializer_list>
+#include <vector>
+__global__ void k(int n) {}
+struct Shape {
+    int a; std::vector<int> dims; int b, c = 1;
+    Shape(std::initializer_list<int> l) : a(3), dims(l), b(l.size()) { for (int x : l) c *= x; }
+    void set(std::initializer_list<int> l) { dims = l; }
+};
+int largest(std::initializer_list<int> l) {
+    int m = 0;
+    for (auto i = l.begin(); i != l.end(); ++i) if (*i > m) m = *i;
+    return m;
+}
+int sum(std::vector<int> v) { int a = 0; for (int x : v) a += x; return a; }
+int main() { Shape s{4, 5}; int a = 1; BODY k<<<a, 32>>>(1); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "grid"),
+    [
+        ("a = s.a * 1000 + s.b * 100 + s.c;", 3220),
+        ("s.set({7, 8, 9}); a = s.a * 1000 + s.b * 100 + s.c + s.dims.size() + s.dims[2];", 3232),
+        ("a = largest({3, 8, 5});", 8),
+        ("a = sum({3, 8, 5}) + sum({4});", 20),
+    ],
+)
+def test_a_list_of_values_that_a_function_is_given(tmp_path, body, grid):
+    (launch,) = launches(tmp_path, LISTS.replace("BODY", body))
+    assert (launch.grid[0], launch.source) == (grid, LaunchSource.HOST_CODE)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("std::vector<int> v; fill(v); k<<<v[0], 32>>>(1);", "perhaps set by fill(), of which only"),
+        ("std::vector<Shape> v; v.insert(v.end(), made()); k<<<v[0].grid, 32>>>(1);", "set by insert()"),
+        ("std::vector<std::string> v; v.emplace_back(3, 'x'); k<<<v[0].size(), 32>>>(1);", "size()"),
+    ],
+)
+def test_why_an_element_is_unknown_names_what_may_have_set_it(tmp_path, body, why):
+    head = f"{HEAD}void fill(std::vector<int> &); Shape made();"
+    (launch,) = launches(tmp_path, f"{head}int main() {{ {body} }}")
+    assert why in launch.assumptions[0].message

@@ -496,7 +496,13 @@ ELEMENT_METHODS = ("operator[]", "at", "front", "back")
 COUNTS_CHARACTERS = regex(r"(?<!%)(?:%%)*%[^a-zA-Z%]*[hlqjzt]*n")
 """The conversion of printf that writes."""
 
-VECTOR_CLASSES = ("std::vector<", "std::deque<", "thrust::device_vector<", "thrust::host_vector<")
+VECTOR_CLASSES = (
+    "std::vector<",
+    "std::deque<",
+    "std::initializer_list<",
+    "thrust::device_vector<",
+    "thrust::host_vector<",
+)
 """How the names of classes begin that hold as many elements as their length says."""
 
 ELEMENT_CLASSES = (

@@ -30,7 +30,14 @@ from wattslice.launches.command_line import (
     text_call,
     text_of,
 )
-from wattslice.launches.containers import MOST_MOVED, container_call, elements, store_elements
+from wattslice.launches.containers import (
+    MOST_MOVED,
+    constructed_vector,
+    container_call,
+    elements,
+    is_vector,
+    store_elements,
+)
 from wattslice.launches.control_flow import LeftError, uncounted
 from wattslice.launches.data_files import READS_FILES, DataFiles
 from wattslice.launches.evaluator import BudgetExceededError
@@ -756,6 +763,9 @@ class Interpreter(HostLoops):
                     continue
                 for perhaps in places_of(where):
                     self.memory.forget_behind(perhaps, replace(condition_of(where), around=()))
+            if index < len(given) and is_vector(parameter.type):  # which braces may make
+                made = ir.Construct((given[index],), (), parameter.type, given[index].span)
+                value = constructed_vector(made, (value,))
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
         this = arguments[0] if arguments and _makes(function) else None
         if not isinstance(this, Pointer):

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import EXACT, converted, fold
-from wattslice.launches.layouts import NO_LAYOUT, NUMBERS, Layout, Member, is_named, layout_of, object_name
+from wattslice.launches.layouts import (
+    NO_LAYOUT,
+    NUMBERS,
+    Layout,
+    Member,
+    is_named,
+    layout_of,
+    object_name,
+    scalars_of,
+)
 
 MOST_ARGC = 16
 """Up to here the values that follow from argc are known for each argc."""
@@ -475,6 +484,16 @@ def outermost(key: int, end: int) -> int:
     return key
 
 
+def _wholes(key: int) -> Iterator[int]:
+    """Elements and lengths of the vectors that a cell is in, and these themselves; the whole storage."""
+    while key >= _PAGE:
+        yield key // _PAGE * _PAGE
+        yield key // _PAGE * _PAGE + (ELEMENTS - 1) % _PAGE
+        key = key // _PAGE - 1
+        yield key
+    yield 0
+
+
 def moved(key: int, by: int) -> int:
     """The cell of an object, counted from its start, when that lies at `by`."""
     return key + by if key < _PAGE else _PAGE * (moved(key // _PAGE - 1, by) + 1) + key % _PAGE
@@ -713,11 +732,12 @@ class Memory:
             return fixed
         found, name = storage.cells.get(offset), storage.name_at(offset)
         if found is None or found is _MISSING:
-            start = storage.cells.get(0)
-            if isinstance(start, Unknown) and start is not _MISSING:  # forgotten as a whole
-                return start
+            for start in map(storage.cells.get, _wholes(offset)):
+                if isinstance(start, Unknown) and start is not _MISSING:  # forgotten as a whole
+                    return start
             why = _MISSING.reason if storage.is_local else "given no value in the host code that is followed"
-            return Unknown(f"'{name or storage.name}' is {why}", name)
+            told = storage.told if name is None else f"'{name}'"
+            return Unknown(f"{told} is {why}", name)
         if (
             storage.layout.overlaps
             and isinstance(found, (int, float))
@@ -807,18 +827,22 @@ class Memory:
 
     def forget_object(self, storage: Storage, offset: int, type_: ir.Type, why: Unknown) -> None:
         """An object that may be a part of another becomes unknown."""
-        self._forget_cells(storage, offset, offset + (type_.size_bytes or MAX_CELLS * 64), why)
+        parts = (at for at, _ in scalars_of(type_, 0))
+        self._forget_cells(storage, offset, offset + (type_.size_bytes or MAX_CELLS * 64), why, parts)
 
     def forget_bytes(self, pointer: Pointer, size_bytes: int, why: Unknown) -> None:
         """So many bytes from an address on become unknown."""
         self._forget_cells(pointer.storage, pointer.offset, pointer.offset + size_bytes, why)
 
-    def _forget_cells(self, storage: Storage, begin: int, end: int, why: Unknown) -> None:
+    def _forget_cells(
+        self, storage: Storage, begin: int, end: int, why: Unknown, parts: Iterable[int] = ()
+    ) -> None:
         if storage.part_of is not None:
             begin, end = (moved(key, storage.part_of.offset) for key in (begin, end))
             storage = storage.part_of.storage
         if not storage.is_given:
-            for key in dict.fromkeys((begin, *storage.cells, *storage.members)):
+            known = (begin, *(begin + part for part in parts), *storage.cells, *storage.members)
+            for key in dict.fromkeys(known):
                 if inside(key, begin, end) is not None:
                     self._set(storage, key, _lost(why, storage, key))
 
