@@ -184,6 +184,20 @@ ALGORITHMS = [
     ("found", "int a = std::find(v.begin(), v.end(), 9) - v.begin() + 1;", 2),
     ("not found", "int a = std::find(w, w + 4, 9) == w + 4 ? 6 : 7;", 6),
     ("counted", "int a = std::count(w, w + 4, 1) + 3;", 4),
+    ("counted by a lambda", "int a = std::count_if(v.begin(), v.end(), [](int x) { return x < 9; });", 2),
+    ("found by a lambda", "int a = *std::find_if(v.begin(), v.end(), [](int x) { return x > 4; });"
+     " if (std::find_if(w, w + 4, [](int x) { return x > 99; }) == w + 4) a += 5;", 14),
+    ("asked of all", "auto f = [](int x) { return x > 2; }; int a = std::any_of(v.begin(), v.end(), f) * 100"
+     " + std::all_of(v.begin(), v.end(), f) * 10 + std::none_of(v.begin(), v.begin(), f);", 101),
+    ("removed", "v.erase(std::remove(v.begin(), v.end(), 9), v.end()); int a = v.size() * 10 + v[1];", 22),
+    ("removed by a lambda", "int most = 4; auto f = [&](int x) { return x >= most; };"
+     " v.erase(std::remove_if(v.begin(), v.end(), f), v.end()); int a = v.size() * 10 + v[0];", 12),
+    ("records erased", "std::vector<Shape> s = {{4, 3}, {4, 64}}; s.erase(s.begin());"
+     " int a = s[0].block;", 64),
+    ("records removed", "std::vector<Shape> s = {{1, 2}, {3, 4}, {5, 6}};"
+     " s.erase(std::remove_if(s.begin(), s.end(), [](const Shape &x) { return x.grid == 3; }), s.end());"
+     " int a = s.size() * 10 + s[1].block;", 26),
+    ("equal neighbours", "int u[] = {1, 1, 2, 2, 1}; int a = std::unique(u, u + 5) - u + u[1] * 10;", 23),
     ("a bound", "int s[] = {2, 4, 4, 8}; int a = (std::lower_bound(s, s + 4, 4) - s) * 10"
      "+ (std::upper_bound(s, s + 4, 4) - s);", 13),
     ("copied", "std::copy(w, w + 2, v.begin() + 1); int a = v[1] * 10 + v[2];", 31),
@@ -332,10 +346,6 @@ LOST = [
     (
         "grown where nobody knows",
         "std::vector<int> v = {4, 64}; v.insert(v.begin() + far(), 3);k<<<4, v[1]>>>(7);",
-    ),
-    (
-        "records moved",
-        "std::vector<Shape> v = {{4, 32}, {4, 64}}; v.erase(v.begin());k<<<4, v[0].block>>>(7);",
     ),
     (
         "read into a member",

@@ -307,7 +307,7 @@ def _moved_about(
     size = element.size_bytes
     added = [] if node.name == "erase" else _inserted(node, arguments, element)
     behind = arguments[2] if node.name == "erase" and len(arguments) > 2 else place
-    is_plain = (element.kind in _PLAIN and element.lanes == 1) or is_text_object(element)
+    is_plain = (element.kind in _PLAIN and element.lanes == 1) or is_text_object(element) or not added
     if (
         not (isinstance(place, Pointer) and isinstance(behind, Pointer))
         or added is None

@@ -79,7 +79,12 @@ _CAPTURED = Unknown("it is part of a graph: how often that is launched is not fo
 _GUESS = Unknown("it is launched through a pointer whose value is unknown")
 _OF_A_THREAD = Unknown("a variable of which each thread has its own")
 _SWAP = "_ZSt4swap"
-_WITH_ELEMENTS = ("for_each", "max_element", "min_element", "sort", "stable_sort")
+_DECIDING = {"find_if": True, "any_of": True, "all_of": False, "none_of": True}
+"""Algorithms that end with the first element of which a function says this."""
+_WITH_ELEMENTS = (
+    *("for_each", "max_element", "min_element", "sort", "stable_sort", "count_if", "remove_if"),
+    *_DECIDING,
+)
 _MOST_SORTED = 64
 _SCALARS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
@@ -521,7 +526,7 @@ class Interpreter(HostLoops):
         return value
 
     def _calls_with_elements(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value | None:
-        """What `for_each`, `max_element` and `sort` do with a closure and a known range; None elsewhere."""
+        """What `for_each`, `sort` and `remove_if` do with a closure and a known range; None elsewhere."""
         name = node.name.removeprefix("std::")
         if name not in _WITH_ELEMENTS or not node.callee.startswith("_ZSt") or len(arguments) not in (3, 4):
             return None  # of a closure that has a name its place is told as well
@@ -549,6 +554,8 @@ class Interpreter(HostLoops):
             return Unknown("a function")
         if name in ("sort", "stable_sort"):
             return self._sorted(held, node, type_, places)
+        if name in _DECIDING or name.endswith("_if"):
+            return self._chosen(held, node, type_, places, last)
         best = first if places else last
         for place in places[1:]:
             pair = (best, place) if name == "max_element" else (place, best)
@@ -557,6 +564,29 @@ class Interpreter(HostLoops):
                 return None
             best = place if is_less else best
         return best
+
+    def _chosen(
+        self, closure: Closure, node: ir.Call, type_: ir.Type, places: list[Pointer], last: Pointer
+    ) -> Value | None:
+        """What an algorithm gives that asks a closure of each element; None where one is not known."""
+        name, chosen = node.name.removeprefix("std::"), list[bool]()
+        for place in places:
+            holds = truth(self._run_with(closure, node, type_, place))
+            if holds is None:
+                return None
+            if holds is _DECIDING.get(name):
+                return place if name.startswith("find") else int(name == "any_of")
+            chosen.append(holds)
+        if name == "count_if":
+            return sum(chosen)
+        if name in _DECIDING and not name.startswith("find"):
+            return int(name != "any_of")
+        if name in _DECIDING or not places:
+            return last
+        parts = elements(places[0], len(places), type_.size_bytes)
+        kept = [part for part, is_removed in zip(parts, chosen, strict=True) if not is_removed]
+        store_elements(self.memory, places[0], kept, type_.size_bytes)
+        return replace(places[0], offset=places[0].offset + len(kept) * type_.size_bytes)
 
     def _sorted(self, closure: Closure, node: ir.Call, type_: ir.Type, places: list[Pointer]) -> Value | None:
         """Sort elements; None, and nothing is changed, where their order is not known."""
