@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from wattslice.analysis import LaunchSource
+
 from .geometry import launches
 
 HEAD = """
@@ -287,3 +289,55 @@ def test_a_function_of_a_table_that_nobody_set_is_not_any_other(tmp_path):
     body = f"std::map<int, Run> t = {{{{1, plain}}}}; t[2](3); t[1] = {ADDED}; t[by > 11 ? 1 : 3](3);"
     found = launches(tmp_path, TABLES.replace("BODY", body))
     assert all(one.times is None for one in found)
+
+
+TREE = """
+#include <memory>
+#include <vector>
+__global__ void k(int n) {}
+struct Node {
+    int n; std::vector<std::unique_ptr<Node>> kids; Node *up = nullptr;
+    Node(int a) : n(a) {}
+    Node *add(int a) {
+        kids.push_back(std::make_unique<Node>(a));
+        kids.back()->up = this;
+        return kids.back().get();
+    }
+    void all(std::vector<int> &out) const { out.push_back(n); for (auto &kid : kids) kid->all(out); }
+    int depth() const {
+        int d = 0;
+        for (auto &kid : kids) if (kid->depth() > d) d = kid->depth();
+        return d + 1;
+    }
+    void round(int &n) { n++; if (up) up->round(n); else kids[0]->round(n); }
+};
+bool asked();
+int main() {
+    Node root(1), *two = root.add(2);
+    two->add(3)->add(4);
+    root.add(5);
+    std::vector<int> v;
+    int n = 7;
+    BODY
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "grid"),
+    [
+        ("root.all(v); k<<<v.size() * 10 + v[2], 32>>>(1);", 53),
+        ("k<<<root.depth() * 10 + two->depth(), 32>>>(1);", 43),
+    ],
+)
+def test_objects_of_a_tree_are_walked(tmp_path, body, grid):
+    (launch,) = launches(tmp_path, TREE.replace("BODY", body))
+    assert (launch.grid[0], launch.times) == (grid, 1)
+
+
+@pytest.mark.parametrize(
+    "body", ["root.round(n); k<<<n, 32>>>(1);", "if (asked()) root.all(v); k<<<v.size() + 1, 32>>>(1);"]
+)
+def test_what_recursion_without_an_end_gets_by_reference_is_lost(tmp_path, body):
+    found = launches(tmp_path, TREE.replace("BODY", body))
+    assert {one.source for one in found} == {LaunchSource.ASSUMED}

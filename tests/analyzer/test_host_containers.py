@@ -88,6 +88,8 @@ READ = [
     ("a range of a list", "int n = 0; for (int x : {1, 2, 4}) n += x; k<<<4, 64>>>(n);", (4, 64, 7)),
     ("made of another type", "std::vector<double> v; v.emplace_back(4); v.emplace_back(64);"
      "k<<<int(v[0]), int(v[1])>>>(7);", (4, 64, 7)),
+    ("pairs made in place", "std::vector<std::pair<int, float>> v; v.emplace_back(4, 64.5f);"
+     "k<<<v[0].first, int(v[0].second)>>>(7);", (4, 64, 7)),
     ("made anew", "std::vector<int> v = {9}; v.clear(); v.emplace_back(); k<<<v[0] + 4, 64>>>(7);",
      (4, 64, 7)),
     ("vectors", "std::vector<std::vector<int>> v; for (int i = 1; i < 4; i++) { std::vector<int> r;"

@@ -20,6 +20,7 @@ from wattslice.launches.memory import (
     Unknown,
     Value,
     condition_of,
+    construct,
     convert,
     inside,
     is_text_object,
@@ -353,6 +354,8 @@ def _added(vector: ir.Type, node: ir.Call, arguments: tuple[Value, ...]) -> tupl
     lost, given = Unknown(f"an element that {node.name}() made"), node.arguments[-1].type
     if len(arguments) == 2 and vector.name.partition("<")[2].startswith(_FUNCTION.name):
         return arguments[1], _FUNCTION
+    if len(arguments) == 3 and node.type.name.startswith("std::pair<"):
+        return construct(ir.Construct(node.arguments[1:], (), node.type, node.span), arguments[1:]), node.type
     is_alike = given.kind is node.type.kind or {given.kind, node.type.kind} <= set(NUMBERS)
     if len(arguments) == 2 and (node.name == "push_back" or is_alike):
         return arguments[1], given if node.name == "push_back" else node.type

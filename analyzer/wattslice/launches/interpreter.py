@@ -461,6 +461,7 @@ class Interpreter(HostLoops):
                 return self._run_closure(held, node, node.arguments[1:], arguments[1:])
             if isinstance(held, str) and (called := self._graph.named(held)) is not None:
                 if not self._may_follow(called, arguments[1:]):
+                    self._lose_references(called, node.arguments[1:])
                     return self._not_followed((called,))
                 return self._run(called, node, node.arguments[1:], arguments[1:])
             is_told = False
@@ -474,6 +475,7 @@ class Interpreter(HostLoops):
             return self._run(function, node, node.arguments, arguments)
         if function is not None:
             self._not_followed((function,))
+            self._lose_references(function, node.arguments)
         value = without_argc(self._of_a_library(node, arguments, is_read=function is not None))
         if isinstance(value, Unknown) and (doubt := self._graph.in_doubt.get(node.callee)) is not None:
             value = replace(value, reason=f"the result of {node.name}(), {doubt}")
@@ -656,13 +658,25 @@ class Interpreter(HostLoops):
             self._forget_named(function, why, around or {})
         return why
 
+    def _lose_references(self, function: ir.Function, given: tuple[ir.Expr, ...]) -> None:
+        """What a function that is not followed gets by reference is lost."""
+        why = Unknown(f"set in {function.told}, of which not every call is followed")
+        for parameter, argument in zip(function.parameters, given, strict=False):
+            named = parameter in function.reference_parameters
+            for place in places_of(self._named_place(argument)) if named else ():
+                self.memory.forget_behind(place, why)
+
     def _may_follow(self, function: ir.Function, arguments: tuple[Value, ...]) -> bool:
-        """Whether a call is followed; of a function in itself, where its numbers, which end it, are known."""
+        """Whether a call is followed; of a function in itself, where its numbers, which end it, are known, or
+        the objects that it is called with, as those of a tree.
+        """
         if function not in self._active:
             return len(self._active) < MAX_CALL_DEPTH
-        pairs = zip(function.parameters, arguments, strict=False)
-        numbers = [value for parameter, value in pairs if parameter.type.is_integral]
-        is_known = bool(numbers) and all(isinstance(value, int) for value in numbers)
+        pairs = [*zip(function.parameters, arguments, strict=False)]
+        ending = [value for parameter, value in pairs if parameter.type.is_integral]
+        if not ending and isinstance(self._times, int):
+            ending = [value for parameter, value in pairs if parameter.type.kind is ir.TypeKind.POINTER]
+        is_known = bool(ending) and all(isinstance(value, (int, Pointer)) for value in ending)
         return is_known and not self._speculating and len(self._active) < MAX_RECURSION_DEPTH
 
     def _overrider(self, node: ir.Call, arguments: tuple[Value, ...]) -> str:
@@ -703,6 +717,7 @@ class Interpreter(HostLoops):
         if function is None:
             return Unknown("the result of a lambda")
         if not self._may_follow(function, arguments):
+            self._lose_references(function, given)
             return self._not_followed((function,), closure.frame)
         return self._run(function, node, given, arguments, closure.frame)
 
