@@ -145,3 +145,36 @@ def test_what_a_run_does_without_a_file_is_told_beside_what_it_does_with_it(tmp_
     assert [(launch.grid[0], launch.times) for launch in found] == grids
     why = "whether a run finds gone.bin, which the repository does not have"
     assert all(launch.times is not None or launch.times_unknown.endswith(why) for launch in found)
+
+
+HELPERS = """
+#include <cstdio>
+#include <cstdlib>
+__global__ void k(int n) {}
+struct Reader { FILE *f; bool open(const char *p) { f = fopen(p, "r"); if (!f) return false; return true; } };
+bool load(const char *p, int *n) { FILE *f = fopen(p, "rb"); if (!f) return false; *n = 9; return true; }
+int work() { FILE *f = fopen("gone.bin", "rb"); if (!f) return 1; k<<<5, 32>>>(1); return 0; }
+void save() { FILE *f = fopen("gone.bin", "rb"); if (!f) return; k<<<6, 32>>>(1); }
+int main() { Reader r; int n = 3; BODY }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "grids"),
+    [
+        ('if (load("gone.bin", &n)) k<<<8, 32>>>(1); else k<<<7, 32>>>(1);', [(7, None), (8, None)]),
+        ('if (r.open("gone.bin")) k<<<8, 32>>>(1); else k<<<7, 32>>>(1);', [(7, None), (8, None)]),
+        ('if (!r.open("gone.bin")) { k<<<7, 32>>>(1); return 1; } k<<<8, 32>>>(1);', [(7, None), (8, 1)]),
+        ('if (!r.open("gone.bin")) return 1; k<<<8, 32>>>(1);', [(8, 1)]),
+        ('if (!load("gone.bin", &n)) { printf("no"); exit(1); } k<<<8, 32>>>(1);', [(8, 1)]),
+        ('bool there = r.open("gone.bin"); if (n > 2 && !there) exit(1); k<<<8, 32>>>(1);', [(8, 1)]),
+        ("if (work() != 0) return 1;", [(5, 1)]),
+        ("save();", [(6, 1)]),
+        ('if (load("here.bin", &n)) k<<<n, 32>>>(1); else k<<<7, 32>>>(1);', [(9, 1)]),
+    ],
+)  # fmt: skip
+def test_a_helper_may_not_find_its_file(tmp_path, body, grids):
+    (tmp_path / "here.bin").write_bytes(b"1")
+    found = launches(tmp_path, HELPERS.replace("BODY", body))
+    is_run = (one for one in found if "was not seen to call" not in one.times_unknown)
+    assert [(one.grid[0], one.times) for one in is_run] == grids

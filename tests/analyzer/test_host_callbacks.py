@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from wattslice.analysis import LaunchSource
+
 from .geometry import launches
 
 HEAD = """
@@ -69,7 +71,7 @@ CALLED = [
     ("an object", "int n = 1; std::for_each(v.begin(), v.end(), Adder{&n});", "n", None),
     ("a method that nobody knows", "Base *b = made(u); b->f();", "g + 1", None),
     ("an object that is kept", "int n = 2; Table t; t[0] = [&] { n = 3; };", "n", 2),
-    ("one that is called", "int n = 2; Table t; t[0] = [&] { n = 3; }; t[0]();", "n", None),
+    ("one that is called", "int n = 2; Table t; t[0] = [&] { n = 3; }; t[0]();", "n", 3),
     ("one that is asked for", "int n = 1; std::function<void()> f = [&] { n++; }; if (f) f();", "n", 2),
     (
         "a static of a function",
@@ -170,8 +172,8 @@ def test_what_a_library_calls_a_lambda_with_is_said(tmp_path) -> None:
 
 
 def test_a_lambda_whose_calls_are_not_followed_goes_by_its_line(tmp_path) -> None:
-    body = "std::vector<std::function<void(int)>> v; v.push_back([](int z) { k<<<z, 32>>>(1); });"
-    text = f"{HEAD}int main() {{ {body} for (auto &f : v) f(7); }}"
+    body = "std::map<float, std::function<void(int)>> v; v[1] = [](int z) { k<<<z, 32>>>(1); };"
+    text = f"{HEAD}int main() {{ {body} v[1](7); }}"
     told = f"the lambda in line {text.count(chr(10)) + 1}"
     (launch,) = launches(tmp_path, text)
     assert f"'z' is a parameter of {told}, whose calls are not followed" in launch.assumptions[0].message
@@ -246,3 +248,96 @@ def test_a_lambda_that_is_run_where_it_stands_is_run_by_nobody_else(tmp_path):
     }"""
     (launch,) = launches(tmp_path, text)
     assert (launch.grid, launch.arguments) == ((6, 1, 1), (6,))
+
+
+TABLES = """
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+__global__ void k(int n) {}
+using Run = std::function<void(int)>;
+struct Case { std::string name; Run run; };
+void plain(int n) { k<<<n, 32>>>(1); }
+int main() { int by = 10; BODY }
+"""
+ADDED = "[by](int n) { k<<<n * by, 32>>>(1); }"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"std::vector<Run> t; t.push_back(plain); t.push_back({ADDED}); for (auto &f : t) f(3);",
+        f"std::vector<Run> t = {{plain}}; t.emplace_back({ADDED}); for (Run f : t) f(3);",
+        f'std::vector<Case> t; t.push_back({{"a", plain}}); t.push_back({{"b", {ADDED}}});'
+        " for (const auto &c : t) c.run(3);",
+        f'std::vector<std::pair<std::string, Run>> t = {{{{"a", plain}}, {{"b", {ADDED}}}}};'
+        " for (auto &[name, f] : t) f(3);",
+        f'std::map<std::string, Run> t; t["b"] = {ADDED}; t["a"] = plain; for (auto &[name, f] : t) f(3);',
+        f'std::map<std::string, Run> t = {{{{"a", plain}}, {{"b", {ADDED}}}}}; t.at("a")(3); t["b"](3);',
+        f"std::map<int, Run> t = {{{{1, plain}}, {{2, {ADDED}}}}}; t[1](3); auto i = t.find(2);"
+        " if (i != t.end()) i->second(3);",
+    ],
+)
+def test_functions_of_a_table_are_run(tmp_path, body):
+    found = launches(tmp_path, TABLES.replace("BODY", body))
+    assert sorted((one.grid[0], one.times) for one in found) == [(3, 1), (30, 1)]
+
+
+def test_a_function_of_a_table_that_nobody_set_is_not_any_other(tmp_path):
+    body = f"std::map<int, Run> t = {{{{1, plain}}}}; t[2](3); t[1] = {ADDED}; t[by > 11 ? 1 : 3](3);"
+    found = launches(tmp_path, TABLES.replace("BODY", body))
+    assert all(one.times is None for one in found)
+
+
+TREE = """
+#include <memory>
+#include <vector>
+__global__ void k(int n) {}
+struct Node {
+    int n; std::vector<std::unique_ptr<Node>> kids; Node *up = nullptr;
+    Node(int a) : n(a) {}
+    Node *add(int a) {
+        kids.push_back(std::make_unique<Node>(a));
+        kids.back()->up = this;
+        return kids.back().get();
+    }
+    void all(std::vector<int> &out) const { out.push_back(n); for (auto &kid : kids) kid->all(out); }
+    int depth() const {
+        int d = 0;
+        for (auto &kid : kids) if (kid->depth() > d) d = kid->depth();
+        return d + 1;
+    }
+    void round(int &n) { n++; if (up) up->round(n); else kids[0]->round(n); }
+};
+bool asked();
+int main() {
+    Node root(1), *two = root.add(2);
+    two->add(3)->add(4);
+    root.add(5);
+    std::vector<int> v;
+    int n = 7;
+    BODY
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "grid"),
+    [
+        ("root.all(v); k<<<v.size() * 10 + v[2], 32>>>(1);", 53),
+        ("k<<<root.depth() * 10 + two->depth(), 32>>>(1);", 43),
+    ],
+)
+def test_objects_of_a_tree_are_walked(tmp_path, body, grid):
+    (launch,) = launches(tmp_path, TREE.replace("BODY", body))
+    assert (launch.grid[0], launch.times) == (grid, 1)
+
+
+@pytest.mark.parametrize(
+    "body", ["root.round(n); k<<<n, 32>>>(1);", "if (asked()) root.all(v); k<<<v.size() + 1, 32>>>(1);"]
+)
+def test_what_recursion_without_an_end_gets_by_reference_is_lost(tmp_path, body):
+    found = launches(tmp_path, TREE.replace("BODY", body))
+    assert {one.source for one in found} == {LaunchSource.ASSUMED}

@@ -149,3 +149,42 @@ def test_methods_of_classes_without_a_name_are_their_own(tmp_path):
     text = f"__global__ void k(int n) {{}} int main() {{ {body} }}"
     found = sorted((launch.grid[0], launch.arguments[0]) for launch in launches(tmp_path, text))
     assert found == [(5, 32), (64, 27)]
+
+
+NETWORK = """
+#include <memory>
+#include <vector>
+__global__ void linear(int n) {}
+__global__ void relu(int n) {}
+struct Layer { virtual ~Layer() {} virtual void run(int b) = 0; };
+struct Linear : Layer {
+    int in, out;
+    Linear(int i, int o) : in(i), out(o) {}
+    void run(int b) override { linear<<<out, b>>>(in); }
+};
+struct Relu : Layer { int n; Relu(int a) : n(a) {} void run(int b) override { relu<<<n, b>>>(0); } };
+class Net {
+    std::vector<std::POINTER<Layer>> layers;
+  public:
+    void add(std::POINTER<Layer> layer) { layers.push_back(std::move(layer)); }
+    void run(int b) { for (auto &layer : layers) layer->run(b); }
+    int size() const { return layers.size(); }
+};
+int main() {
+    Net net;
+    int sizes[] = {784, 128, 10};
+    for (int i = 0; i < 2; i++) {
+        net.add(std::make_POINTED<Linear>(sizes[i], sizes[i + 1]));
+        if (i < 1) net.add(std::make_POINTED<Relu>(sizes[i + 1]));
+    }
+    for (int i = 0; i < net.size(); i++) net.run(32);
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["unique", "shared"])
+def test_layers_that_a_container_holds_are_run(tmp_path, kind):
+    text = NETWORK.replace("POINTER", f"{kind}_ptr").replace("POINTED", kind)
+    found = launches(tmp_path, text)
+    assert [(one.kernel.name, one.times) for one in found] == [("linear", 6), ("relu", 3)]
+    assert (found[0].grid[0], found[0].arguments[0]) in ((10, 128), (128, 784))

@@ -86,6 +86,26 @@ READ = [
      "for (; i < 3; i++) v.emplace_back(i + 2, 64); v.emplace_back(v[1]); v.emplace_back(i + 4);"
      "k<<<v[2].n, v[3].block>>>(v[4].n + v[3].n - 3);", (4, 64, 7)),
     ("a range of a list", "int n = 0; for (int x : {1, 2, 4}) n += x; k<<<4, 64>>>(n);", (4, 64, 7)),
+    ("made of another type", "std::vector<double> v; v.emplace_back(4); v.emplace_back(64);"
+     "k<<<int(v[0]), int(v[1])>>>(7);", (4, 64, 7)),
+    ("pairs made in place", "std::vector<std::pair<int, float>> v; v.emplace_back(4, 64.5f);"
+     "k<<<v[0].first, int(v[0].second)>>>(7);", (4, 64, 7)),
+    ("made anew", "std::vector<int> v = {9}; v.clear(); v.emplace_back(); k<<<v[0] + 4, 64>>>(7);",
+     (4, 64, 7)),
+    ("vectors", "std::vector<std::vector<int>> v; for (int i = 1; i < 4; i++) { std::vector<int> r;"
+     "for (int j = 0; j <= i; j++) r.push_back(i * j + 1); v.push_back(r); } v[0].push_back(64);"
+     "k<<<v[2].size(), v[0].back()>>>(v[2][2]);", (4, 64, 7)),
+    ("alike vectors", "std::vector<std::vector<float>> v(7, std::vector<float>(64)); v[1].resize(4);"
+     "k<<<v[1].size(), v[2].size()>>>(v.size());", (4, 64, 7)),
+    ("empty vectors", "std::vector<std::vector<int>> v(3); v[1].push_back(4); v.resize(7); v.emplace_back();"
+     "k<<<v[1][0], 64 + v[2].size() + v[6].size() + v[7].size()>>>(v.size() - 1);", (4, 64, 7)),
+    ("a list of vectors", "std::vector<std::vector<int>> v = {{1}, {4, 64, 7}}; auto w = v; v[1][0] = 1;"
+     "for (auto &r : w) if (r.size() > 1) k<<<r[0], r[1]>>>(r[2]);", (4, 64, 7)),
+    ("vectors taken over", "std::vector<std::vector<int>> v = {{1}, {4, 64, 7}}, w(1); w = v; v = {};"
+     "k<<<w[1][0], w[1][1]>>>(w[1][2]);", (4, 64, 7)),
+    ("sizes in vectors of records", "std::vector<Sizes> v; Sizes o; v.push_back(o); o.v.push_back(4);"
+     "o.block = 64; v.push_back(o);"
+     "for (const Sizes &s : v) if (s.v.size()) k<<<s.v[0], s.block>>>(7);", (4, 64, 7)),
 ]  # fmt: skip
 
 
@@ -166,6 +186,20 @@ ALGORITHMS = [
     ("found", "int a = std::find(v.begin(), v.end(), 9) - v.begin() + 1;", 2),
     ("not found", "int a = std::find(w, w + 4, 9) == w + 4 ? 6 : 7;", 6),
     ("counted", "int a = std::count(w, w + 4, 1) + 3;", 4),
+    ("counted by a lambda", "int a = std::count_if(v.begin(), v.end(), [](int x) { return x < 9; });", 2),
+    ("found by a lambda", "int a = *std::find_if(v.begin(), v.end(), [](int x) { return x > 4; });"
+     " if (std::find_if(w, w + 4, [](int x) { return x > 99; }) == w + 4) a += 5;", 14),
+    ("asked of all", "auto f = [](int x) { return x > 2; }; int a = std::any_of(v.begin(), v.end(), f) * 100"
+     " + std::all_of(v.begin(), v.end(), f) * 10 + std::none_of(v.begin(), v.begin(), f);", 101),
+    ("removed", "v.erase(std::remove(v.begin(), v.end(), 9), v.end()); int a = v.size() * 10 + v[1];", 22),
+    ("removed by a lambda", "int most = 4; auto f = [&](int x) { return x >= most; };"
+     " v.erase(std::remove_if(v.begin(), v.end(), f), v.end()); int a = v.size() * 10 + v[0];", 12),
+    ("records erased", "std::vector<Shape> s = {{4, 3}, {4, 64}}; s.erase(s.begin());"
+     " int a = s[0].block;", 64),
+    ("records removed", "std::vector<Shape> s = {{1, 2}, {3, 4}, {5, 6}};"
+     " s.erase(std::remove_if(s.begin(), s.end(), [](const Shape &x) { return x.grid == 3; }), s.end());"
+     " int a = s.size() * 10 + s[1].block;", 26),
+    ("equal neighbours", "int u[] = {1, 1, 2, 2, 1}; int a = std::unique(u, u + 5) - u + u[1] * 10;", 23),
     ("a bound", "int s[] = {2, 4, 4, 8}; int a = (std::lower_bound(s, s + 4, 4) - s) * 10"
      "+ (std::upper_bound(s, s + 4, 4) - s);", 13),
     ("copied", "std::copy(w, w + 2, v.begin() + 1); int a = v[1] * 10 + v[2];", 31),
@@ -316,14 +350,6 @@ LOST = [
         "std::vector<int> v = {4, 64}; v.insert(v.begin() + far(), 3);k<<<4, v[1]>>>(7);",
     ),
     (
-        "records moved",
-        "std::vector<Shape> v = {{4, 32}, {4, 64}}; v.erase(v.begin());k<<<4, v[0].block>>>(7);",
-    ),
-    (
-        "made of another type",
-        "std::vector<double> v; v.emplace_back(4); v.emplace_back(64); k<<<4, int(v[1])>>>(7);",
-    ),
-    (
         "read into a member",
         "Sizes s; s.block = 7; s.v.resize(2); fread(s.v.data(), 4, 2, 0); k<<<4, s.v[1]>>>(7);",
     ),
@@ -395,3 +421,113 @@ def test_a_function_of_the_program_is_none_of_mathematics(tmp_path):
     head = "namespace my { int max(int, int); }\n__global__ void k(int n) {}\n"
     (launch,) = launches(tmp_path, f"{head}int main() {{ k<<<my::max(1, 2), 64>>>(7); }}")
     assert "the result of max()" in launch.assumptions[0].message
+
+
+OWNING = """
+#include <initializer_list>
+#include <utility>
+#include <vector>
+__global__ void k(int n) {}
+int g = 0;
+struct Buffer {
+    float *p = nullptr; int n; std::vector<int> dims;
+    explicit Buffer(std::vector<int> d, int b = 1) : dims(std::move(d)) {
+        n = b;
+        for (int x : dims) n *= x;
+        cudaMalloc(&p, n);
+    }
+    MEMBERS
+    int size() const { return n; }
+};
+int main() { std::vector<Buffer> v; BODY }
+"""
+MOVED = "Buffer(Buffer &&o) : p(o.p), n(std::exchange(o.n, 0)), dims(std::move(o.dims)) { o.p = nullptr; }"
+DESTROYED = "~Buffer() { cudaFree(p); }"
+DELETED = "Buffer(const Buffer &) = delete; Buffer &operator=(const Buffer &) = delete;"
+GROWN = "v.emplace_back(std::vector<int>{4, 8}, 2); v.emplace_back(std::vector<int>{7});"
+
+
+@pytest.mark.parametrize("members", ["", DESTROYED, f"{MOVED} {DESTROYED}", f"{DELETED} {MOVED} {DESTROYED}"])
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("for (auto &b : v) k<<<b.size(), 32>>>(b.dims.size());", [(64, 2)]),
+        ("v.push_back(Buffer({9})); k<<<v.back().size(), 32>>>(v.size());", [(9, 3)]),
+        (
+            "v.reserve(9); k<<<v[0].dims[1], 32>>>(v[1].n); v.clear(); k<<<2, 32>>>(v.size());",
+            [(2, 0), (8, 7)],
+        ),
+    ],
+)
+def test_objects_that_own_memory_stay_what_they_are_in_a_vector(tmp_path, members, body, told):
+    text = OWNING.replace("MEMBERS", members)
+    found = launches(tmp_path, text.replace("BODY", GROWN + body))
+    assert {one.source for one in found} == {LaunchSource.HOST_CODE}
+    assert [(one.grid[0], one.arguments[0]) for one in found][: len(told)] in (told, [(7, 1)])
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        "Buffer(const Buffer &o) : p(o.p), n(o.n + 1), dims(o.dims) {}",
+        "Buffer(Buffer &&o) : p(o.p), n(o.n + 1), dims(o.dims) {}",
+        "Buffer(Buffer &&o) : p(o.p), n(3), dims(o.dims) {}",
+        "Buffer(Buffer &&o) : p(o.p), n(o.n) {}",
+        "Buffer(Buffer &&o) : p(o.p), n(o.n), dims(o.dims) { g++; }",
+        "Buffer(Buffer &&o) : p(o.p), n(o.n), dims(o.dims) { n = 3; }",
+        "Buffer(Buffer &&o) : p(o.p), dims(o.dims) { n = o.n; p[0] = 1; }",
+    ],
+)
+def test_objects_that_are_copied_in_a_way_of_their_own_are_unknown(tmp_path, members):
+    text = OWNING.replace("MEMBERS", members)
+    (launch,) = launches(
+        tmp_path, text.replace("BODY", f"{GROWN} k<<<v[0].n + v[0].dims.size() + g, 32>>>(1);")
+    )
+    assert launch.source is LaunchSource.ASSUMED
+
+
+LISTS = """
+#include <initializer_list>
+#include <vector>
+__global__ void k(int n) {}
+struct Shape {
+    int a; std::vector<int> dims; int b, c = 1;
+    Shape(std::initializer_list<int> l) : a(3), dims(l), b(l.size()) { for (int x : l) c *= x; }
+    void set(std::initializer_list<int> l) { dims = l; }
+};
+int largest(std::initializer_list<int> l) {
+    int m = 0;
+    for (auto i = l.begin(); i != l.end(); ++i) if (*i > m) m = *i;
+    return m;
+}
+int sum(std::vector<int> v) { int a = 0; for (int x : v) a += x; return a; }
+int main() { Shape s{4, 5}; int a = 1; BODY k<<<a, 32>>>(1); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "grid"),
+    [
+        ("a = s.a * 1000 + s.b * 100 + s.c;", 3220),
+        ("s.set({7, 8, 9}); a = s.a * 1000 + s.b * 100 + s.c + s.dims.size() + s.dims[2];", 3232),
+        ("a = largest({3, 8, 5});", 8),
+        ("a = sum({3, 8, 5}) + sum({4});", 20),
+    ],
+)
+def test_a_list_of_values_that_a_function_is_given(tmp_path, body, grid):
+    (launch,) = launches(tmp_path, LISTS.replace("BODY", body))
+    assert (launch.grid[0], launch.source) == (grid, LaunchSource.HOST_CODE)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("std::vector<int> v; fill(v); k<<<v[0], 32>>>(1);", "perhaps set by fill(), of which only"),
+        ("std::vector<Shape> v; v.insert(v.end(), made()); k<<<v[0].grid, 32>>>(1);", "set by insert()"),
+        ("std::vector<std::string> v; v.emplace_back(3, 'x'); k<<<v[0].size(), 32>>>(1);", "size()"),
+    ],
+)
+def test_why_an_element_is_unknown_names_what_may_have_set_it(tmp_path, body, why):
+    head = f"{HEAD}void fill(std::vector<int> &); Shape made();"
+    (launch,) = launches(tmp_path, f"{head}int main() {{ {body} }}")
+    assert why in launch.assumptions[0].message

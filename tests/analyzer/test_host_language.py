@@ -118,3 +118,46 @@ TOLD = [
 def test_what_is_not_followed_is_told(tmp_path, body, grid):
     (one,) = launches(tmp_path, f"{HEAD}int main() {{ {body} k<<<{grid}, 64>>>(1); }}")
     assert one.source is LaunchSource.ASSUMED
+
+
+ORDER = """
+__global__ void k(int n) {}
+int drawn = 0;
+int next() { return ++drawn; }
+int join(int a, int b, int c) { return a * 100 + b * 10 + c; }
+struct Box {
+    int v;
+    Box(int a, int b) : v(a * 10 + b) {}
+    Box &add(int a, int b) { v = v * 100 + a * 10 + b; return *this; }
+    int operator()(int a, int b) { return a * 10 + b; }
+};
+Box box(1, 2);
+Box &asked() { box.v = next(); return box; }
+int main() { int a = 1; BODY k<<<a, 32>>>(1); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "grid"),
+    [
+        ("a = join(next(), next(), next());", 321),
+        ("a = join(a, a = 4, a);", 441),
+        ("a = join(a++, 0, a++);", 201),
+        ("a = box.add(next(), next()).add(next(), next()).v;", 122143),
+        ("a = asked().add(next(), next()).v;", 132),
+        ("Box b{next(), next()}; a = b.v;", 12),
+        ("int v[2] = {next(), next()}; a = v[1];", 2),
+        ("a = box(next(), next());", 12),
+    ],
+)
+def test_arguments_are_evaluated_as_gcc_does(tmp_path, body, grid):
+    (launch,) = launches(tmp_path, ORDER.replace("BODY", body))
+    assert launch.grid[0] == grid
+
+
+def test_the_arguments_of_a_launch_are_evaluated_as_gcc_does(tmp_path):
+    text = ORDER.replace("k(int n)", "k(int n, int m)").replace("k<<<a, 32>>>(1)", "BODY")
+    (launch,) = launches(
+        tmp_path, text.replace("BODY", "k<<<next(), next()>>>(next(), next());", 1).replace("BODY", "")
+    )
+    assert (launch.grid[0], launch.block[0], launch.arguments) == (2, 1, (4, 3))

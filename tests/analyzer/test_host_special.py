@@ -328,3 +328,42 @@ int main() { int n = 2, m = 3; void *a[] = {&n}; a[0] = &m; cudaLaunchKernel((vo
 """
     (launch,) = launches(tmp_path, text)
     assert (launch.grid[0], launch.arguments) == (4, (3,))
+
+
+AT_EXIT = """
+#include <cstdlib>
+#include <vector>
+__global__ void k(int n) {}
+int before = 1;
+struct Module { int id; Module(int i) : id(i) {} ~Module() { k<<<before++, 32>>>(id); } };
+struct Two { Module a{20}, b{21}; };
+Module &kept() { static Module m(30); return m; }
+bool asked();
+GLOBALS
+int main(int argc, char **argv) { BODY }
+"""
+
+
+@pytest.mark.parametrize(
+    ("variables", "body", "told"),
+    [
+        ("static Module m(7);", "", [(1, 7, 1)]),
+        ("Module m(7), n(8);", "Module l(9);", [(1, 9, 1), (2, 8, 1), (3, 7, 1)]),
+        ("struct P { int n; ~P() { k<<<n, 32>>>(n); } }; P p = {5};", "", [(1, 1024, None), (5, 5, 1)]),
+        ("Two two;", "", [(1, 21, 1), (2, 20, 1)]),
+        ("Module m[2] = {Module(7), Module(8)};", "exit(0);", [(1, 8, 1), (2, 7, 1)]),
+        ("Module m(7);", "for (int i = 0; i < 3; i++) kept().id++;", [(1, 33, 1), (2, 7, 1)]),
+        ("", "if (asked()) kept();", [(1, 1024, None)]),
+        ("", "if (before > 1) kept();", [(1, 1024, None)]),
+    ],
+)
+def test_what_lives_until_the_end_is_destroyed_there(tmp_path, variables, body, told):
+    found = launches(tmp_path, AT_EXIT.replace("GLOBALS", variables).replace("BODY", body))
+    made = ((one.grid[0], one.arguments[0] or 1024, one.times) for one in found)
+    assert sorted(made) == told
+
+
+def test_a_launch_before_main_is_not_one_of_another_entry_point_as_well(tmp_path):
+    text = "__global__ void k(int n) {} struct M { M(int n) { k<<<n, 32>>>(n); } }; M m(3); int main() {}"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid[0], launch.times) == (3, 1)

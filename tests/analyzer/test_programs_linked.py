@@ -388,3 +388,32 @@ def test_variables_of_a_library_may_have_been_set_before(tmp_path, own, geometry
     (launch,) = found_by(tmp_path, "a.cu", files)
     assert launch.source is LaunchSource.ASSUMED
     assert any("perhaps set in set_up()" in one.message for one in launch.assumptions)
+
+
+GETTER = "SCOPE int &size() { static int n = 64; return n; }"
+
+
+@pytest.mark.parametrize(
+    ("scope", "calls", "why"),
+    [
+        ("", "set_up(); k<<<size(), 32>>>(0, 1);", "set by set_up(), whose text was not read, and 64 before"),
+        ("inline", "set_up(); k<<<size(), 32>>>(0, 1);", "set by set_up(), whose text was not read"),
+        ("", "size() = 96; set_up(); k<<<size(), 32>>>(0, 1);", "was not read, and 96 before"),
+        ("static", "set_up(); k<<<size(), 32>>>(0, 1);", ""),
+        ("", "k<<<size(), 32>>>(0, 1); set_up();", ""),
+    ],
+)
+def test_what_a_function_gives_out_may_be_set_by_another_file(tmp_path, scope, calls, why):
+    getter = GETTER.replace("SCOPE", scope)
+    text = f"{KERNEL}\nvoid set_up();\n{getter}\nint main() {{ {calls} }}"
+    (launch,) = found_by(tmp_path, "a.cu", {"a.cu": text})
+    told = " ".join(one.message for one in launch.assumptions)
+    assert (launch.grid[0], why in told, bool(told)) == (96 if "96" in calls else 64, True, bool(why))
+
+
+def test_what_a_function_gives_out_may_be_set_by_another_function_of_a_library(tmp_path):
+    own = f"{GETTER.replace('SCOPE', '')}\nvoid set_up(int v) {{ size() = v; }}"
+    files = {"a.cu": f"{KERNEL}\n{own}\nvoid step() {{ k<<<size(), 256>>>(0, 1); }}"}
+    (launch,) = found_by(tmp_path, "a.cu", files)
+    assert launch.source is LaunchSource.ASSUMED
+    assert any("perhaps set in set_up()" in one.message for one in launch.assumptions)

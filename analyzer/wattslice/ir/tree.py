@@ -496,8 +496,23 @@ ELEMENT_METHODS = ("operator[]", "at", "front", "back")
 COUNTS_CHARACTERS = regex(r"(?<!%)(?:%%)*%[^a-zA-Z%]*[hlqjzt]*n")
 """The conversion of printf that writes."""
 
-VECTOR_CLASSES = ("std::vector<", "std::deque<", "thrust::device_vector<", "thrust::host_vector<")
+VECTOR_CLASSES = (
+    "std::vector<",
+    "std::deque<",
+    "std::initializer_list<",
+    "thrust::device_vector<",
+    "thrust::host_vector<",
+)
 """How the names of classes begin that hold as many elements as their length says."""
+
+ELEMENT_CLASSES = (
+    *VECTOR_CLASSES,
+    "std::basic_string<",
+    "std::unique_ptr<",
+    "std::shared_ptr<",
+    "std::function<",
+)
+"""How the names of classes of the library begin that are followed as elements of others."""
 
 KEYED_CLASSES = ("std::map<", "std::unordered_map<")
 """How the names of classes begin that hold values by keys."""
@@ -514,6 +529,8 @@ LOST_JUMP = "a goto that is not followed"
 """As `UNREAD`: a function with such a `goto`, which may have run any part of it any number of times."""
 INITIAL_VALUES = "initial values of "
 """How the function is called that runs before `main` and sets the file-scope variables of a file."""
+AT_EXIT = "at exit"
+"""How calls of destructors are called that are run when the program ends: of globals and static variables."""
 GRAPH_NODE = "node of a graph"
 """A call before the launch that a node of a graph gets, with where the node is kept (the function called adds
 it) or the node (which may have had another launch); nobody knows how often a graph is launched."""

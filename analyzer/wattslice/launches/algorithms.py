@@ -141,6 +141,19 @@ def _find(r: _Range) -> Value | None:
     return r.at(r.number)
 
 
+def _kept(r: _Range) -> Value | None:
+    """remove and unique: the elements that stay are moved to the front."""
+    numbers = r.numbers
+    if numbers is None or len(r.given) != (r.node.name == "remove"):
+        return None
+    stays = [at for at, one in enumerate(numbers) if not at or one != numbers[at - 1]]
+    if r.given:
+        stays = [at for at, one in enumerate(numbers) if one != r.given[0]]
+        if not isinstance(r.given[0], (int, float)):
+            return None
+    return r.write(r.first, [numbers[at] for at in stays])
+
+
 def _count(r: _Range) -> Value | None:
     numbers, wanted = r.numbers, r.given[0]
     is_known = numbers is not None and isinstance(wanted, (int, float))
@@ -173,6 +186,7 @@ _OF_RANGES: dict[str, tuple[int, Callable[[_Range], Value | None]]] = {
     "iota": (1, _iota),
     "find": (1, _find),
     "count": (1, _count),
+    **dict.fromkeys(("remove", "unique"), (0, _kept)),
     "copy": (1, _copy),
     "copy_n": (1, _copy),
 }

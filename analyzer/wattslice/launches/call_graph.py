@@ -13,6 +13,7 @@ from wattslice import ir
 from wattslice.frontend.neighbours import HEADERS
 from wattslice.launches import host_api
 from wattslice.launches.command_line import may_throw
+from wattslice.patterns import regex
 
 
 def _telling(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
@@ -89,6 +90,16 @@ class CallGraph:
         return tuple(variable for variable in self.shared if variable.is_exported)
 
     @cached_property
+    def given_out(self) -> tuple[ir.Variable, ...]:
+        """Static variables of functions that give a reference to them to whoever calls them, in other files
+        as well.
+        """
+        getters = (f for f in self.functions if not _OF_ONE_FILE.search(f.mangled_name))
+        returned = (s.value for f in getters for s in ir.walk_statements(f.body) if isinstance(s, ir.Return))
+        named = (value.variable for value in returned if isinstance(value, ir.AddressOf))
+        return tuple(v for v in named if v.role is ir.VariableRole.STATIC_LOCAL and not v.is_constant)
+
+    @cached_property
     def leaving(self) -> tuple[ir.Call, ...]:
         """Calls that run a function which another file of the program defines, which nobody read."""
         every = (expr for told in self._tell.values() for expr in told if isinstance(expr, ir.Call))
@@ -104,7 +115,7 @@ class CallGraph:
         return known
 
     def written_elsewhere(self, node: ir.Call) -> tuple[ir.Variable, ...]:
-        """Variables at file scope that the function may write which a call runs, where nobody has read it.
+        """The shared variables that the function may write which a call runs, where nobody has read it.
 
         Of one that a header declares those that are declared for other files: where another file has its own
         declaration of one, that file is looked for.
@@ -112,7 +123,7 @@ class CallGraph:
         is_followed = host_api.is_known(node) or self.callee(node) is not None
         if not node.is_elsewhere or is_followed or host_api.keeps_its_arguments(node):
             return ()
-        return self.exported if node.has_header else self.shared
+        return (*(self.exported if node.has_header else self.shared), *self.given_out)
 
     def globals_named(self, name: str) -> Iterator[ir.Variable]:
         """Variables at file scope by this name, as `optind` of the library."""
@@ -635,6 +646,8 @@ def _plain_name(function: ir.Function) -> str:
     return f"{function.name}@{file}" if is_alone else function.name
 
 
+_OF_ONE_FILE = regex(r"^_ZL|_GLOBAL__N_1")
+"""Finds in a mangled name that no other file knows the function."""
 _OF_GETOPT = ("optind", "optarg")
 """Variables of the library: functions of a program only read them."""
 

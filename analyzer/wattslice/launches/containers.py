@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.launches.command_line import MOST_IN_ONE, OUT_OF_RANGE, TOO_LONG, text_of
+from wattslice.launches.layouts import NUMBERS
 from wattslice.launches.memory import (
     ELEMENTS,
     Memory,
@@ -19,9 +20,12 @@ from wattslice.launches.memory import (
     Unknown,
     Value,
     condition_of,
+    construct,
     convert,
+    inside,
     is_text_object,
     moved,
+    outermost,
 )
 
 _LENGTH = ELEMENTS - 1
@@ -47,7 +51,7 @@ def constructed_array(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     cells: dict[int, Value] = {}
     for number, value in enumerate(values):
         parts = value.cells if isinstance(value, Record) else {0: value}
-        cells.update({number * element.size_bytes + offset: part for offset, part in parts.items()})
+        cells.update({moved(key, number * element.size_bytes): part for key, part in parts.items()})
     return Record(cells)
 
 
@@ -57,9 +61,7 @@ def constructed_vector(node: ir.Construct, values: tuple[Value, ...]) -> Value:
         return Record({_LENGTH: 0})
     first, given = values[0], node.arguments[0].type
     if len(values) == 1 and isinstance(first, int) and (zero := zero_of(node.type)) is not None:
-        value, type_ = convert(*zero), zero[1]
-        places = range(min(first, _MOST_FILLED))
-        return Record({_LENGTH: first, **{ELEMENTS + at * type_.size_bytes: value for at in places}})
+        return Record({_LENGTH: first, **_alike(first, *zero)})
     if isinstance(first, Record):
         if given.kind is ir.TypeKind.ARRAY:
             elements = {moved(key, ELEMENTS): cell for key, cell in first.cells.items()}
@@ -73,12 +75,17 @@ def constructed_vector(node: ir.Construct, values: tuple[Value, ...]) -> Value:
         return Record({**(words or _copied(first, length, given)), _LENGTH: length})
     if not isinstance(first, int) or len(values) > 2:
         return Unknown("a vector made of something else")
-    cells: dict[int, Value] = {_LENGTH: first}
-    if len(values) == 2 and (size := node.arguments[1].type.size_bytes):
-        parts = values[1].cells if isinstance(values[1], Record) else {0: values[1]}
-        for number in range(min(first, _MOST_FILLED)):
-            cells.update({moved(key, ELEMENTS + number * size): part for key, part in parts.items()})
-    return Record(cells)
+    filled = _alike(first, values[1], node.arguments[1].type) if len(values) == 2 else {}
+    return Record({_LENGTH: first, **filled})
+
+
+def _alike(number: int, value: Value, type_: ir.Type) -> dict[int, Value]:
+    """The elements of a vector that all have one value."""
+    parts = value.cells if isinstance(value, Record) else {0: convert(value, type_)}
+    places = range(min(number, _MOST_FILLED) if type_.size_bytes else 0)
+    return {
+        moved(key, ELEMENTS + at * type_.size_bytes): part for at in places for key, part in parts.items()
+    }
 
 
 def _words(type_: ir.Type, first: Pointer, length: Value) -> dict[int, Value]:
@@ -107,6 +114,7 @@ def _copied(first: Pointer, length: Value, type_: ir.Type) -> dict[int, Value]:
     }
 
 
+_FUNCTION = ir.Type(ir.TypeKind.RECORD, name="std::function<", record_bytes=1)
 Element = dict[int, Value]
 """The scalars of an element, by their offsets in it."""
 
@@ -114,10 +122,11 @@ Element = dict[int, Value]
 def elements(first: Pointer, number: int, size: int) -> list[Element]:
     """So many elements of `size` bytes from an address on; of one that was never set nothing."""
     found: list[Element] = [{} for _ in range(number)]
+    begin, end = first.offset, first.offset + number * (size or 1)
     for key, cell in first.storage.cells.items():
-        at, offset = divmod(key - first.offset, size or 1)
-        if 0 <= at < number:
-            found[at][offset] = cell
+        if (held := inside(key, begin, end)) is not None:
+            at = outermost(key, end) - begin
+            found[at // (size or 1)][moved(held, -(at - at % (size or 1)))] = cell
     return found
 
 
@@ -129,7 +138,7 @@ def store_elements(memory: Memory, first: Pointer, parts: Iterable[Element], siz
             if offset not in part and start + offset in first.storage.cells:
                 memory.set_cell(first.storage, start + offset, Unknown("an element that was never set"))
         for offset, cell in part.items():
-            memory.set_cell(first.storage, start + offset, cell)
+            memory.set_cell(first.storage, moved(offset, start), cell)
 
 
 _SCALARS = {
@@ -159,8 +168,10 @@ def scalar_named(name: str) -> ir.Type | None:
 
 def zero_of(type_: ir.Type) -> tuple[Value, ir.Type] | None:
     """The value that a vector gives new elements, with their type; None where nobody knows."""
-    name = type_.name.partition("<")[2].split(",")[0].rstrip("> ")
-    known = scalar_named(name)
+    name = type_.name.partition("<")[2]
+    if name.startswith(ir.VECTOR_CLASSES):
+        return Record({_LENGTH: 0}), ir.Type(ir.TypeKind.RECORD, name=name[:-1], record_bytes=1)
+    known = scalar_named(name.split(",")[0].rstrip("> "))
     return None if known is None or is_text_object(known) else (0, known)
 
 
@@ -199,9 +210,10 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
             last = length - 1 if isinstance(length, int) else length
             return _element(memory, start, last, node.type)
         case "push_back" | "emplace_back" if isinstance(length, int) and is_vector(type_):
-            element = node.arguments[1].type if len(arguments) == 2 else ir.UNKNOWN_TYPE
-            if node.name == "push_back" or (node.type.size_bytes == element.size_bytes and not _differ(node)):
-                memory.write(this.storage, start.offset + length * element.size_bytes, arguments[1], element)
+            value, element = _added(type_, node, arguments)
+            if not element.size_bytes:
+                memory.forget_behind(start, Unknown("an element behind one of unknown size"))
+            memory.write(this.storage, start.offset + length * element.size_bytes, value, element)
             memory.set_cell(this.storage, at, length + 1)
             return 0
         case "pop_back" if is_vector(type_) and isinstance(length, int):
@@ -296,7 +308,7 @@ def _moved_about(
     size = element.size_bytes
     added = [] if node.name == "erase" else _inserted(node, arguments, element)
     behind = arguments[2] if node.name == "erase" and len(arguments) > 2 else place
-    is_plain = (element.kind in _PLAIN and element.lanes == 1) or is_text_object(element)
+    is_plain = (element.kind in _PLAIN and element.lanes == 1) or is_text_object(element) or not added
     if (
         not (isinstance(place, Pointer) and isinstance(behind, Pointer))
         or added is None
@@ -337,9 +349,17 @@ def _inserted(node: ir.Call, arguments: tuple[Value, ...], element: ir.Type) -> 
     return None
 
 
-def _differ(node: ir.Call) -> bool:
-    """Whether an element is made of its argument by more than a copy: `emplace_back`."""
-    return node.type.kind is not node.arguments[1].type.kind
+def _added(vector: ir.Type, node: ir.Call, arguments: tuple[Value, ...]) -> tuple[Value, ir.Type]:
+    """What a new element at the end is, and its type."""
+    lost, given = Unknown(f"an element that {node.name}() made"), node.arguments[-1].type
+    if len(arguments) == 2 and vector.name.partition("<")[2].startswith(_FUNCTION.name):
+        return arguments[1], _FUNCTION
+    if len(arguments) == 3 and node.type.name.startswith("std::pair<"):
+        return construct(ir.Construct(node.arguments[1:], (), node.type, node.span), arguments[1:]), node.type
+    is_alike = given.kind is node.type.kind or {given.kind, node.type.kind} <= set(NUMBERS)
+    if len(arguments) == 2 and (node.name == "push_back" or is_alike):
+        return arguments[1], given if node.name == "push_back" else node.type
+    return (len(arguments) == 1 and zero_of(vector)) or (lost, node.type)
 
 
 def _length_of_range(first: Value, second: Value, type_: ir.Type) -> Value:

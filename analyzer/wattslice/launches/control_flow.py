@@ -348,9 +348,7 @@ class ControlFlow(Evaluator):
     ) -> None:
         """What a function may write by names is lost. `around`: what a closure of it names."""
         for variable in self._graph.written_by(function):
-            if variable.role is ir.VariableRole.STATIC_LOCAL:
-                self.memory.static(variable)
-            elif variable.role is ir.VariableRole.FILE_SCOPE:
+            if variable.role in (ir.VariableRole.STATIC_LOCAL, ir.VariableRole.FILE_SCOPE):
                 self.memory.storage(variable)
             own = (around or {}).get(variable)
             for storage in self.memory.places_named(variable) if own is None else (own,):
@@ -411,10 +409,13 @@ class ControlFlow(Evaluator):
         storage, is_initialized = self.memory.static(variable)
         if is_initialized:
             return
+        lost = next((cell for cell in storage.cells.values() if isinstance(cell, Unknown)), None)
         if value is not None:
             self.memory.write(storage, 0, self.evaluate(value), variable.type)
         elif storage.is_scalar:
             self.memory.write(storage, 0, 0, variable.type)
+        if lost is not None:  # to what was not followed and may have called this function before
+            self.memory.forget(storage, lost)
 
     def returned_by(self, body: ir.Stmt) -> Value | None:
         """Run the body of a function; what it returns, None when nothing."""
@@ -442,9 +443,7 @@ class ControlFlow(Evaluator):
                 if truth(self.evaluate(part)) is holds:
                     self._lose_tested(part)
             return Flow.NEXT
-        condition = self.evaluate(stmt.condition)
-        if not _ends(stmt.then) and not _ends(stmt.otherwise):  # a run that ends for want of a file is none
-            condition = next(self._absent_files(stmt.condition), condition)
+        condition = self._of_files(stmt, self.evaluate(stmt.condition))
         decided = truth(condition)
         passed = self._relevance.passed.get(stmt)
         if passed is not None and decided is not (not passed.is_then):
@@ -465,14 +464,44 @@ class ControlFlow(Evaluator):
                 self._left_by = stmt.condition
         return flow
 
+    def _of_files(self, stmt: ir.If, condition: Value) -> Value:
+        """What a condition says, which may ask whether a file was opened that is not there: nobody knows, but
+        a run that ends for want of one is none.
+        """
+        why = condition if isinstance(condition, Unknown) and condition.is_of_file else None
+        why = next(self._absent_files(stmt.condition), why)
+        if why is None:
+            return condition
+        ends, others_end = self._ends_run(stmt.then), self._ends_run(stmt.otherwise)
+        return why if ends is others_end else int(others_end)
+
     def _absent_files(self, condition: ir.Expr) -> Iterator[Unknown]:
-        """Why nobody knows a condition: it asks whether a file was opened that is not there."""
         for node in ir.walk_expressions(condition):
-            if isinstance(node, ir.Read) and node.type.kind is ir.TypeKind.POINTER:
-                where = self.memory.address(node.place.variable)
-                held = self.memory.current((where.storage, where.offset))
+            if isinstance(node, ir.Read | ir.Load) and node.type.kind is ir.TypeKind.POINTER:
+                held = self._held_at(node)
                 if isinstance(held, Pointer) and held.storage.absent:
-                    yield Unknown(f"whether a run finds {held.storage.absent}")
+                    yield Unknown(f"whether a run finds {held.storage.absent}", is_of_file=True)
+
+    def _held_at(self, node: ir.Read | ir.Load) -> Value | None:
+        """What an expression that was evaluated has read."""
+        if isinstance(node, ir.Load):
+            where = self.loaded_at.get(id(node.place))
+        else:
+            where = self.memory.address(node.place.variable)
+            where = replace(where, offset=where.offset + offset_of(node.place.variable.type, node.place.path))
+        return self.memory.current((where.storage, where.offset)) if isinstance(where, Pointer) else None
+
+    def _ends_run(self, stmt: ir.Stmt | None) -> bool:
+        """Whether the program ends behind `stmt`, which launches nothing; or a function that does, or that
+        gives nothing.
+        """
+        if self._launches_in(stmt):
+            return False
+        if isinstance(stmt, ir.Block):
+            return bool(stmt.statements) and self._ends_run(stmt.statements[-1])
+        if not isinstance(stmt, ir.Return) or stmt.value is None or len(self._active) == 1:
+            return _ends(stmt)
+        return self._launches_in(self._active[-1].body)
 
     def _lose_tested(self, condition: ir.Expr) -> None:
         """What a condition tests is not what the values read say, where these do not lead."""

@@ -36,6 +36,7 @@ from wattslice.launches.memory import (
     truth,
     without_argc,
 )
+from wattslice.patterns import regex
 from wattslice_models.gpu import Gpu
 
 
@@ -127,7 +128,7 @@ class Evaluator(ABC):
             ir.AddressOf: lambda node: self.memory.address(node.variable),
             ir.PointerOffset: self._pointer_offset,
             ir.Load: lambda node: self._load(node.place, node.type),
-            ir.Call: lambda node: self.call(node, self._values(node.arguments)),
+            ir.Call: lambda node: self.call(node, self._arguments(node)),
             ir.Intrinsic: lambda node: self._intrinsic(node.name, node.arguments, node.semantics),
             ir.InlinedCall: lambda node: self.inlined(node, self._values(node.arguments)),
             ir.LaunchCall: self._launch,
@@ -138,6 +139,21 @@ class Evaluator(ABC):
 
     def _values(self, nodes: tuple[ir.Expr, ...]) -> tuple[Value, ...]:
         return tuple([self.evaluate(node) for node in nodes])
+
+    def last_first(self, nodes: tuple[ir.Expr, ...]) -> tuple[Value, ...]:
+        """Values in the order of `nodes` that are evaluated from the last one on, as GCC does arguments."""
+        return tuple([self.evaluate(node) for node in reversed(nodes)])[::-1]
+
+    def _arguments(self, node: ir.Call) -> tuple[Value, ...]:
+        """The arguments of a call; an object in front, and those of operators and constructors, which may be
+        given a list, are evaluated in their order.
+        """
+        nodes = node.arguments
+        if len(nodes) < 2 or node.name.startswith("operator") or _IS_CONSTRUCTOR.search(node.callee):
+            return self._values(nodes)
+        element = nodes[0].type.element
+        number = int(element is not None and element.kind is ir.TypeKind.RECORD)
+        return self._values(nodes[:number]) + self.last_first(nodes[number:])
 
     def _read(self, node: ir.Read) -> Value:
         place = node.place
@@ -274,6 +290,8 @@ class Evaluator(ABC):
 
 
 _SCALARS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
+_IS_CONSTRUCTOR = regex(r"C[12]E")
+"""Finds in a mangled name how a constructor is called."""
 
 
 def _member_bytes(node: ir.PointerOffset) -> int:
@@ -289,16 +307,18 @@ def _member_bytes(node: ir.PointerOffset) -> int:
 
 
 def _typed(node: ir.Construct) -> tuple[ir.Expr, ...]:
-    """The parts; those of an array of pairs may be written `{a, b}`, without a type."""
+    """The parts; those of an array of pairs or vectors may be written `{a, b}`, without a type."""
     element = node.type.element if node.type.kind is ir.TypeKind.ARRAY else None
     if element is None or element.kind is not ir.TypeKind.RECORD:
         return node.arguments
-    return tuple(
-        replace(part, type=element)
-        if isinstance(part, ir.Construct) and part.type.kind is ir.TypeKind.VOID
-        else part
-        for part in node.arguments
-    )
+    return tuple(_of_type(part, element) for part in node.arguments)
+
+
+def _of_type(part: ir.Expr, element: ir.Type) -> ir.Expr:
+    if isinstance(part, ir.Construct) and part.type.kind is ir.TypeKind.VOID:
+        return replace(part, type=element)
+    is_list = is_vector(element) and part.type.kind is ir.TypeKind.ARRAY
+    return ir.Construct((part,), (), element, part.span) if is_list else part
 
 
 def _is_lost(value: Value) -> bool:

@@ -287,8 +287,8 @@ class _OneProgram:
         interpreter.run_before_main()
         instances += interpreter.instances
         start = memory.mark()
-        seen: set[ir.LaunchCall] = set()
-        visited: set[ir.LaunchCall] = set()
+        seen = {instance.node for instance in instances}
+        visited = set(seen)
         entries = self._graph.entries
         left = MAX_STEPS
         is_cut = is_cut_aside = is_main_cut = False

@@ -30,7 +30,14 @@ from wattslice.launches.command_line import (
     text_call,
     text_of,
 )
-from wattslice.launches.containers import MOST_MOVED, container_call, elements, store_elements
+from wattslice.launches.containers import (
+    MOST_MOVED,
+    constructed_vector,
+    container_call,
+    elements,
+    is_vector,
+    store_elements,
+)
 from wattslice.launches.control_flow import LeftError, uncounted
 from wattslice.launches.data_files import READS_FILES, DataFiles
 from wattslice.launches.evaluator import BudgetExceededError
@@ -72,7 +79,12 @@ _CAPTURED = Unknown("it is part of a graph: how often that is launched is not fo
 _GUESS = Unknown("it is launched through a pointer whose value is unknown")
 _OF_A_THREAD = Unknown("a variable of which each thread has its own")
 _SWAP = "_ZSt4swap"
-_WITH_ELEMENTS = ("for_each", "max_element", "min_element", "sort", "stable_sort")
+_DECIDING = {"find_if": True, "any_of": True, "all_of": False, "none_of": True}
+"""Algorithms that end with the first element of which a function says this."""
+_WITH_ELEMENTS = (
+    *("for_each", "max_element", "min_element", "sort", "stable_sort", "count_if", "remove_if"),
+    *_DECIDING,
+)
 _MOST_SORTED = 64
 _SCALARS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
 _ADDRESS = ir.Type(ir.TypeKind.POINTER, bits=64)
@@ -153,7 +165,23 @@ class Interpreter(HostLoops):
         around = self._in_thread(is_known=False) if is_called_back else nullcontext()
         with suppress(LeftError), around:
             self._body(function)
+        if function.name == "main":
+            self._destroy_at_exit()
         self.memory.frames.pop()
+
+    def _destroy_at_exit(self) -> None:
+        """Run the destructors of globals and static variables, the last made first; one of what is made
+        perhaps perhaps.
+        """
+        for (_, this), (node, times) in reversed(self.memory.at_exit.items()):
+            function, mark = self._graph.callee(node), self.memory.mark()
+            self._times = times
+            if function is not None:
+                with suppress(LeftError):
+                    self._run(function, node, node.arguments, (this,))
+                if isinstance(times, Unknown):
+                    self.memory.roll_back(mark)
+                    self._forget_named(function, times)
 
     def run_before_main(self) -> None:
         """Give file-scope variables the values that functions and constructors compute."""
@@ -187,9 +215,9 @@ class Interpreter(HostLoops):
             times = uncounted("behind a jump whose condition is not known", self._doubted)
         if self._is_captured:
             times = _CAPTURED
-        grid, block = self.evaluate(node.grid), self.evaluate(node.block)
         shared = 0 if node.shared_bytes is None else self.evaluate(node.shared_bytes)
-        arguments = tuple(self.evaluate(argument) for argument in node.arguments)
+        grid, block = self.last_first((node.grid, node.block))
+        arguments = self.last_first(node.arguments)
         assumed = tuple(self._assumed_argc((grid, block, shared), is_of_geometry=True))
         assumed = assumed or tuple(self._assumed_argc(arguments, is_of_geometry=False))
         assumed += tuple(self._assumed_on_the_way(node))
@@ -361,12 +389,9 @@ class Interpreter(HostLoops):
         """Code of another thread, with variables of its own as they begin; of which, nobody may know."""
         kept = self.memory.take_of_thread()
         for variable in kept:
-            if variable.role is ir.VariableRole.FILE_SCOPE:
-                storage = self.memory.declare_global(variable)
-            elif not is_known:
-                storage, _ = self.memory.static(variable)
-            else:
+            if variable.role is not ir.VariableRole.FILE_SCOPE and is_known:
                 continue
+            storage = self.memory.storage(variable)
             if not is_known or variable in self._graph.set_before_main:
                 self.memory.forget(storage, _OF_A_THREAD)
             elif variable.initializer is not None:
@@ -389,6 +414,11 @@ class Interpreter(HostLoops):
             return self._caught(arguments[0])
         if node.name == ir.HANDLE:
             return self._handle()
+        if node.name == ir.AT_EXIT:
+            if not self._speculating and isinstance(arguments[0], Pointer):
+                times = self._times if isinstance(self._times, Unknown) else 1
+                self.memory.at_exit.setdefault((node.callee, arguments[0]), (node, times))
+            return 0
         if node.name == ir.CAST_DOWN:
             return _cast_down(*arguments)
         if node.name == ir.THROW:
@@ -434,9 +464,10 @@ class Interpreter(HostLoops):
                 return self._run_closure(held, node, node.arguments[1:], arguments[1:])
             if isinstance(held, str) and (called := self._graph.named(held)) is not None:
                 if not self._may_follow(called, arguments[1:]):
+                    self._lose_references(called, node.arguments[1:])
                     return self._not_followed((called,))
                 return self._run(called, node, node.arguments[1:], arguments[1:])
-            is_told = is_told and not isinstance(held, Unknown)
+            is_told = False
         if function is None and not is_told:
             self._not_followed(self._graph.callees(node))
         if function in self._relevance.unfollowed:
@@ -447,6 +478,7 @@ class Interpreter(HostLoops):
             return self._run(function, node, node.arguments, arguments)
         if function is not None:
             self._not_followed((function,))
+            self._lose_references(function, node.arguments)
         value = without_argc(self._of_a_library(node, arguments, is_read=function is not None))
         if isinstance(value, Unknown) and (doubt := self._graph.in_doubt.get(node.callee)) is not None:
             value = replace(value, reason=f"the result of {node.name}(), {doubt}")
@@ -499,7 +531,7 @@ class Interpreter(HostLoops):
         return value
 
     def _calls_with_elements(self, node: ir.Call, arguments: tuple[Value, ...]) -> Value | None:
-        """What `for_each`, `max_element` and `sort` do with a closure and a known range; None elsewhere."""
+        """What `for_each`, `sort` and `remove_if` do with a closure and a known range; None elsewhere."""
         name = node.name.removeprefix("std::")
         if name not in _WITH_ELEMENTS or not node.callee.startswith("_ZSt") or len(arguments) not in (3, 4):
             return None  # of a closure that has a name its place is told as well
@@ -527,6 +559,8 @@ class Interpreter(HostLoops):
             return Unknown("a function")
         if name in ("sort", "stable_sort"):
             return self._sorted(held, node, type_, places)
+        if name in _DECIDING or name.endswith("_if"):
+            return self._chosen(held, node, type_, places, last)
         best = first if places else last
         for place in places[1:]:
             pair = (best, place) if name == "max_element" else (place, best)
@@ -535,6 +569,29 @@ class Interpreter(HostLoops):
                 return None
             best = place if is_less else best
         return best
+
+    def _chosen(
+        self, closure: Closure, node: ir.Call, type_: ir.Type, places: list[Pointer], last: Pointer
+    ) -> Value | None:
+        """What an algorithm gives that asks a closure of each element; None where one is not known."""
+        name, chosen = node.name.removeprefix("std::"), list[bool]()
+        for place in places:
+            holds = truth(self._run_with(closure, node, type_, place))
+            if holds is None:
+                return None
+            if holds is _DECIDING.get(name):
+                return place if name.startswith("find") else int(name == "any_of")
+            chosen.append(holds)
+        if name == "count_if":
+            return sum(chosen)
+        if name in _DECIDING and not name.startswith("find"):
+            return int(name != "any_of")
+        if name in _DECIDING or not places:
+            return last
+        parts = elements(places[0], len(places), type_.size_bytes)
+        kept = [part for part, is_removed in zip(parts, chosen, strict=True) if not is_removed]
+        store_elements(self.memory, places[0], kept, type_.size_bytes)
+        return replace(places[0], offset=places[0].offset + len(kept) * type_.size_bytes)
 
     def _sorted(self, closure: Closure, node: ir.Call, type_: ir.Type, places: list[Pointer]) -> Value | None:
         """Sort elements; None, and nothing is changed, where their order is not known."""
@@ -604,13 +661,25 @@ class Interpreter(HostLoops):
             self._forget_named(function, why, around or {})
         return why
 
+    def _lose_references(self, function: ir.Function, given: tuple[ir.Expr, ...]) -> None:
+        """What a function that is not followed gets by reference is lost."""
+        why = Unknown(f"set in {function.told}, of which not every call is followed")
+        for parameter, argument in zip(function.parameters, given, strict=False):
+            named = parameter in function.reference_parameters
+            for place in places_of(self._named_place(argument)) if named else ():
+                self.memory.forget_behind(place, why)
+
     def _may_follow(self, function: ir.Function, arguments: tuple[Value, ...]) -> bool:
-        """Whether a call is followed; of a function in itself, where its numbers, which end it, are known."""
+        """Whether a call is followed; of a function in itself, where its numbers, which end it, are known, or
+        the objects that it is called with, as those of a tree.
+        """
         if function not in self._active:
             return len(self._active) < MAX_CALL_DEPTH
-        pairs = zip(function.parameters, arguments, strict=False)
-        numbers = [value for parameter, value in pairs if parameter.type.is_integral]
-        is_known = bool(numbers) and all(isinstance(value, int) for value in numbers)
+        pairs = [*zip(function.parameters, arguments, strict=False)]
+        ending = [value for parameter, value in pairs if parameter.type.is_integral]
+        if not ending and isinstance(self._times, int):
+            ending = [value for parameter, value in pairs if parameter.type.kind is ir.TypeKind.POINTER]
+        is_known = bool(ending) and all(isinstance(value, (int, Pointer)) for value in ending)
         return is_known and not self._speculating and len(self._active) < MAX_RECURSION_DEPTH
 
     def _overrider(self, node: ir.Call, arguments: tuple[Value, ...]) -> str:
@@ -651,6 +720,7 @@ class Interpreter(HostLoops):
         if function is None:
             return Unknown("the result of a lambda")
         if not self._may_follow(function, arguments):
+            self._lose_references(function, given)
             return self._not_followed((function,), closure.frame)
         return self._run(function, node, given, arguments, closure.frame)
 
@@ -741,6 +811,9 @@ class Interpreter(HostLoops):
                     continue
                 for perhaps in places_of(where):
                     self.memory.forget_behind(perhaps, replace(condition_of(where), around=()))
+            if index < len(given) and is_vector(parameter.type):  # which braces may make
+                made = ir.Construct((given[index],), (), parameter.type, given[index].span)
+                value = constructed_vector(made, (value,))
             self.memory.write(self.memory.declare(parameter), 0, value, parameter.type)
         this = arguments[0] if arguments and _makes(function) else None
         if not isinstance(this, Pointer):

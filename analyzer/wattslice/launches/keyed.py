@@ -1,4 +1,5 @@
-"""`std::map` and `std::unordered_map` of host code with keys and values that are numbers or texts.
+"""`std::map` and `std::unordered_map` of host code with keys and values that are numbers or texts, or values
+that are functions.
 
 The pairs lie one behind the other like the elements of a vector, those of a map in the order of their keys.
 """
@@ -56,14 +57,23 @@ class _Pairs(Struct, frozen=True):
 
     def value_of(self, given: Value) -> Value:
         """A value as it is kept."""
+        if _is_function(self.value.name):
+            return given.cells.get(0, _NO_FUNCTION) if isinstance(given, Record) else given
         if not is_text_object(self.value):
             return convert(given, self.value)
         text = text_of(given)
         return condition_of(given) if text is None else text
 
 
+_NO_FUNCTION = Unknown("a function that was never set")
+
+
+def _is_function(name: str) -> bool:
+    return name.startswith("std::function<")
+
+
 def _pairs_of(type_: ir.Type) -> _Pairs | None:
-    """None where keys or values are neither numbers nor texts, or are compared in a way of their own."""
+    """None where keys or values are none of these, or are compared in a way of their own."""
     name = type_.name.removeprefix("const ")
     kind, _, rest = name.partition("<")
     words, depth, start = list[str](), 0, 0
@@ -73,6 +83,8 @@ def _pairs_of(type_: ir.Type) -> _Pairs | None:
             words.append(rest[start:at].strip())
             start = at + 1
     key, value = (scalar_named(word) for word in words) if len(words) == 2 else (None, None)
+    if len(words) == 2 and _is_function(words[1]):
+        value = ir.Type(ir.TypeKind.RECORD, name=words[1], record_bytes=1)
     if key is None or value is None or key.is_float:
         return None
     second = -(-key.size_bytes // value.size_bytes) * value.size_bytes
@@ -210,7 +222,10 @@ def _method(known: _Map, node: ir.Call, arguments: tuple[Value, ...]) -> Value |
         case "operator[]" | "at" if key is not None:
             if name == "at" and known.find(key) is None:
                 return OUT_OF_RANGE
-            place = known.second(known.put(key, "" if is_text_object(pairs.value) else 0))
+            made = (
+                "" if is_text_object(pairs.value) else _NO_FUNCTION if _is_function(pairs.value.name) else 0
+            )
+            place = known.second(known.put(key, made))
             return place if node.name != name else memory.read(place.storage, place.offset, node.type)
         case "emplace" if key is not None and len(arguments) == 3:
             known.put(key, arguments[2])

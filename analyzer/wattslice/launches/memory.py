@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import EXACT, converted, fold
-from wattslice.launches.layouts import NO_LAYOUT, NUMBERS, Layout, Member, is_named, layout_of, object_name
+from wattslice.launches.layouts import (
+    NO_LAYOUT,
+    NUMBERS,
+    Layout,
+    Member,
+    is_named,
+    layout_of,
+    object_name,
+    scalars_of,
+)
 
 MOST_ARGC = 16
 """Up to here the values that follow from argc are known for each argc."""
@@ -26,7 +35,7 @@ class Unknown(Struct, frozen=True, eq=False):
     in one of these objects, which a write through it may change; or, `is_anywhere`, in others. `is_derived`:
     other values that it is computed from settle it, not the variable that holds it. `by_argc`: what it is
     where argc is 1, 2, ... up to `MOST_ARGC`, None where not even that tells it; empty: it tells nothing.
-    `may_stay`: where it is lost to this, what was there before is likely.
+    `may_stay`: where it is lost to this, what was there before is likely. `is_of_file`: whether one is there.
     """
 
     reason: str
@@ -40,6 +49,7 @@ class Unknown(Struct, frozen=True, eq=False):
     names: tuple[str, ...] = ()  # of functions, one of which it is
     by_argc: tuple[int | float | None, ...] = ()
     may_stay: bool = False
+    is_of_file: bool = False
 
     def __eq__(self, other: object) -> bool:
         """Whether both are unknown for the same reason and in the same way, in whatever object."""
@@ -459,12 +469,29 @@ def length_cell(vector: Pointer) -> Cell:
     return vector.storage, moved(ELEMENTS - 1, vector.offset)
 
 
-def _inside(key: int, offset: int, end: int) -> int | None:
+def inside(key: int, offset: int, end: int) -> int | None:
     """The cell of an object from `offset` to `end`, counted from its start; None of one that is not its."""
     if offset <= key < end:
         return key - offset
-    vector = _inside(key // _PAGE - 1, offset, end) if key >= _PAGE else None
+    vector = inside(key // _PAGE - 1, offset, end) if key >= _PAGE else None
     return None if vector is None else _PAGE * (vector + 1) + key % _PAGE
+
+
+def outermost(key: int, end: int) -> int:
+    """The cell in front of `end` that a cell is, or where the vector begins that it is in."""
+    while key >= end and key >= _PAGE:
+        key = key // _PAGE - 1
+    return key
+
+
+def _wholes(key: int) -> Iterator[int]:
+    """Elements and lengths of the vectors that a cell is in, and these themselves; the whole storage."""
+    while key >= _PAGE:
+        yield key // _PAGE * _PAGE
+        yield key // _PAGE * _PAGE + (ELEMENTS - 1) % _PAGE
+        key = key // _PAGE - 1
+        yield key
+    yield 0
 
 
 def moved(key: int, by: int) -> int:
@@ -513,6 +540,7 @@ class Memory:
         self.lacking: set[ir.Variable | str] = set()
         self.known: set[ir.Variable | str] = set()
         self.given: list[Storage] = []  # objects behind the parameters of entry points
+        self.at_exit: dict[tuple[str, Pointer], tuple[ir.Call, int | Unknown]] = {}  # destructors, how often
         self._log: list[tuple[Storage, int, Value | None]] = []
         self._layouts: dict[int, Layout] = {}  # which keep their types, so that these stay where they are
 
@@ -523,6 +551,10 @@ class Memory:
             return found
         if variable.role is ir.VariableRole.FILE_SCOPE:  # such as `extern char *optarg;` in a function
             return self.declare_global(variable)
+        if variable.role is ir.VariableRole.STATIC_LOCAL:
+            storage = self.declare(variable, self._globals)
+            storage.is_static = True
+            return storage
         return self.declare(variable)
 
     def places_named(self, variable: ir.Variable) -> Iterator[Storage]:
@@ -611,10 +643,7 @@ class Memory:
 
     def static(self, variable: ir.Variable) -> tuple[Storage, bool]:
         """Storage of a `static` variable of a function, and whether it has its initial value already."""
-        storage = self._globals.get(variable)
-        if storage is None:
-            storage = self.declare(variable, self._globals)
-            storage.is_static = True
+        storage = self.storage(variable)
         is_first = storage.cells.get(_INITIALIZED) is None
         if is_first:
             self._set(storage, _INITIALIZED, 1)
@@ -695,19 +724,20 @@ class Memory:
         if is_aggregate(type_):
             end = offset + (type_.size_bytes or MAX_CELLS * 64)
             held = self.held(storage, offset, end)
-            if offset == 0 and all(key < end or _inside(key, 0, end) is not None for key in held):
+            if offset == 0 and all(key < end or inside(key, 0, end) is not None for key in held):
                 return Record(dict(held))
-            cells = ((_inside(key, offset, end), value) for key, value in held.items())
+            cells = ((inside(key, offset, end), value) for key, value in held.items())
             return Record({key: value for key, value in cells if key is not None})
         if (fixed := self._fixed(storage, offset)) is not None:
             return fixed
         found, name = storage.cells.get(offset), storage.name_at(offset)
         if found is None or found is _MISSING:
-            start = storage.cells.get(0)
-            if isinstance(start, Unknown) and start is not _MISSING:  # forgotten as a whole
-                return start
+            for start in map(storage.cells.get, _wholes(offset)):
+                if isinstance(start, Unknown) and start is not _MISSING:  # forgotten as a whole
+                    return start
             why = _MISSING.reason if storage.is_local else "given no value in the host code that is followed"
-            return Unknown(f"'{name or storage.name}' is {why}", name)
+            told = storage.told if name is None else f"'{name}'"
+            return Unknown(f"{told} is {why}", name)
         if (
             storage.layout.overlaps
             and isinstance(found, (int, float))
@@ -797,19 +827,23 @@ class Memory:
 
     def forget_object(self, storage: Storage, offset: int, type_: ir.Type, why: Unknown) -> None:
         """An object that may be a part of another becomes unknown."""
-        self._forget_cells(storage, offset, offset + (type_.size_bytes or MAX_CELLS * 64), why)
+        parts = (at for at, _ in scalars_of(type_, 0))
+        self._forget_cells(storage, offset, offset + (type_.size_bytes or MAX_CELLS * 64), why, parts)
 
     def forget_bytes(self, pointer: Pointer, size_bytes: int, why: Unknown) -> None:
         """So many bytes from an address on become unknown."""
         self._forget_cells(pointer.storage, pointer.offset, pointer.offset + size_bytes, why)
 
-    def _forget_cells(self, storage: Storage, begin: int, end: int, why: Unknown) -> None:
+    def _forget_cells(
+        self, storage: Storage, begin: int, end: int, why: Unknown, parts: Iterable[int] = ()
+    ) -> None:
         if storage.part_of is not None:
             begin, end = (moved(key, storage.part_of.offset) for key in (begin, end))
             storage = storage.part_of.storage
         if not storage.is_given:
-            for key in dict.fromkeys((begin, *storage.cells, *storage.members)):
-                if _inside(key, begin, end) is not None:
+            known = (begin, *(begin + part for part in parts), *storage.cells, *storage.members)
+            for key in dict.fromkeys(known):
+                if inside(key, begin, end) is not None:
                     self._set(storage, key, _lost(why, storage, key))
 
     def forget(self, storage: Storage, why: Unknown) -> None:
@@ -986,7 +1020,9 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     type_ = node.type
     if not is_aggregate(type_):
         return values[0] if len(values) == 1 else Unknown("a value built from parts")
-    if len(values) == 1 and not node.field_names and isinstance(values[0], (Record, Closure, str)):
+    is_array = type_.element is not None and type_.element.kind is ir.TypeKind.RECORD
+    whole = Record if is_array else (Record, Closure, str)  # the others are elements: a function, a text
+    if len(values) == 1 and not node.field_names and isinstance(values[0], whole):
         return values[0]
     cells: dict[int, Value] = {}
     if is_text_object(type_) or type_.name.removeprefix("const ") in TEXT_STREAMS:
@@ -1019,7 +1055,7 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
         if isinstance(value, Record) and is_dim3(type_):
             cells[offset] = Unknown("a number that a class of a library makes of an object")
         elif isinstance(value, Record):
-            cells.update({offset + key: cell for key, cell in value.cells.items()})
+            cells.update({moved(key, offset): cell for key, cell in value.cells.items()})
         else:
             cells[offset] = convert(value, member) if member is not None else value
     return Record(cells)

@@ -39,7 +39,9 @@ _ARRAYS = ("c10::ArrayRef<", "at::ArrayRef<", "ArrayRef<", "c10::IntArrayRef", "
 
 
 def _is_tensor(type_: ir.Type) -> bool:
-    return type_.kind is ir.TypeKind.RECORD and type_.name.removeprefix("const ").rstrip(" &") in _TYPES
+    is_own = bool(type_.fields)  # a class of the program
+    is_record = type_.kind is ir.TypeKind.RECORD and not is_own
+    return is_record and type_.name.removeprefix("const ").rstrip(" &") in _TYPES
 
 
 def _is_array(type_: ir.Type) -> bool:

@@ -238,6 +238,11 @@ class Node:
         return bool(library().clang_CXXMethod_isDefaulted(self.raw))
 
     @property
+    def is_deleted(self) -> bool:
+        """Whether a member function is `= delete`, so that nothing calls it."""
+        return bool(library().clang_CXXMethod_isDeleted(self.raw))
+
+    @property
     def is_virtual(self) -> bool:
         """Whether a member function is virtual, as written or as what it overrides."""
         return bool(library().clang_CXXMethod_isVirtual(self.raw))

@@ -99,6 +99,7 @@ _SIGNATURES: tuple[tuple[str, Any, list[Any]], ...] = (
     ("Cursor_getMangling", CXString, [CXCursor]),
     ("Cursor_isFunctionInlined", _U, [CXCursor]),
     ("CXXMethod_isDefaulted", _U, [CXCursor]),
+    ("CXXMethod_isDeleted", _U, [CXCursor]),
     ("CXXMethod_isPureVirtual", _U, [CXCursor]),
     ("CXXMethod_isVirtual", _U, [CXCursor]),
     ("isVirtualBase", _U, [CXCursor]),

@@ -85,6 +85,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     moves,
     parts,
     reaches_out,
+    stays_when_moved,
     temporary,
     with_defaults,
 )
@@ -210,11 +211,13 @@ def _with_library(body: Body, node: Node, callee: Node, value: Expr) -> Expr:
     """
     types = handed_over(body, node, callee)
     functions = functions_of(body.unit, types)
-    if not functions:
+    if not functions or _moves_elements(body, node, callee, types):
         is_named = callee.type.result.canonical.kind in (K.LVALUEREFERENCE, K.RVALUEREFERENCE)
         return value if is_named else temporary(body, node, value)
     span = body.span(node)
-    makes_own = any(parts(body.unit, t, s) for t in types for s in (Special.COPY, Special.ASSIGN))
+    copying = (Special.COPY, Special.ASSIGN)
+    makes_own = any(parts(body.unit, t, s) for t in types for s in copying)
+    makes_own = makes_own or not all(stays_when_moved(body.unit, t) for t in types)
     if makes_own and isinstance(value, Call) and not value.callee.startswith("_ZNK"):
         value = replace(value, callee="", name=f"{value.name} of a class with copies of its own")
     elif makes_own and isinstance(value, Construct) and value.arguments:
@@ -226,6 +229,27 @@ def _with_library(body: Body, node: Node, callee: Node, value: Expr) -> Expr:
         addresses = tuple(address_of(body, place, span) for place in places if place is not None)
         body.before.append(ir.ExprStmt(unread(span, addresses), body.region(), span))
     return value
+
+
+def _moves_elements(body: Body, node: Node, callee: Node, types: Sequence[ClangType]) -> bool:
+    """Whether a method of a sequence runs nothing of its elements but what moves and destroys them, and that
+    leaves them as they are.
+    """
+    owner, unit = callee.semantic_parent, body.unit
+    if owner is None or owner.spelling not in ("vector", "deque") or callee.spelling not in _MOVING:
+        return False
+    given = bare(node.arguments[0]) if callee.spelling == "push_back" else None
+    is_copied = given is not None and given.kind != C.CALL_EXPR
+    destroyed = (one.function for t in types for one in parts(unit, t, Special.DESTROY))
+    if any(map(reaches_out, destroyed)):
+        return False
+    return all(stays_when_moved(unit, t) and not (is_copied and parts(unit, t, Special.COPY)) for t in types)
+
+
+_MOVING = (
+    *ir.ELEMENT_METHODS,
+    *("push_back", "emplace_back", "pop_back", "reserve", "clear", "size", "empty", "begin", "end", "data"),
+)
 
 
 @location(C.CALL_EXPR)

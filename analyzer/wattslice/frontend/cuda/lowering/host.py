@@ -34,6 +34,7 @@ from wattslice.frontend.cuda.lowering.memory import (
 )
 from wattslice.frontend.cuda.lowering.objects import (
     Special,
+    destroyed_at_exit,
     initialises,
     inner_parts,
     is_made_empty,
@@ -101,6 +102,7 @@ def host_functions(
     used = {name for key in wanted for name in called[key]}
     read = [node for node in _file_scope(unit) if node.spelling in used]
     every, own = {node.spelling for node in read}, {node.spelling for node in read if _is_private(node)}
+    every |= {n.spelling for n in hosts.values() if n.spelling in used and _gives_out(n)}
     others = [key for key in hosts if key not in wanted]  # which other files may call
     setting = [k for k in others if called[k] & (own if hosts[k].spelling in used else every)]
     wanted.update(dict.fromkeys(setting[: max(0, _MOST_FUNCTIONS - len(wanted))]))
@@ -114,10 +116,18 @@ def host_functions(
     initial = _initial_values(unit) if result else None
     if initial is not None:
         result[0] = initial
+        if ir.AT_EXIT in _callees(initial) and not any(node.name == "main" for node in result.values()):
+            mains = (key for key, node in hosts.items() if node.spelling == "main")
+            result |= {key: main for key in mains if (main := _reused_or_lowered(unit, hosts[key], reuse))}
     _follow_helpers(unit, hosts, result, reuse)
     instances = {_pattern_of(f) for f in result.values() if f.mangled_name != f.name}
     lowered = (f for f in result.values() if f.mangled_name != f.name or _pattern_of(f) not in instances)
     return tuple(part for function in lowered for part in (function, *function.lambdas))
+
+
+def _gives_out(function: Node) -> bool:
+    """Whether a function gives everybody a reference to something, as `int &size()`."""
+    return not has_object(function) and must_name_an_object(function.type.result)
 
 
 def _words_for(function: Node) -> set[str]:
@@ -218,19 +228,24 @@ def declare_exports(unit: Unit) -> None:
 
 
 def _initial_values(unit: Unit) -> Function | None:
-    """What runs before `main`: constructors and functions that give file-scope variables their values."""
+    """What runs before `main`: constructors and functions that give file-scope variables their values, and
+    notes of their destructors.
+    """
     body = Body(unit, is_host=True)
     statements: list[Stmt] = []
     where = ir.Span(str(unit.parsed.path), 1, 1, 1)
     for node in _file_scope(unit):
-        value = node.initializer
-        if value is None or value.kind < 100 or not _runs_something(unit, value):
-            continue
+        value, made = node.initializer, list[Stmt]()
+        is_destroyed = bool(parts(unit, node.type, Special.DESTROY))
         try:
-            statement = _initial_value(body, node, value)
+            if value is not None and value.kind >= 100 and (is_destroyed or _runs_something(unit, value)):
+                made += _initial_value(body, node, value)
+            if is_destroyed:
+                place = location_of_variable(body, file_scope_variable(body, node), where)
+                made += destroyed_at_exit(body, place, node.type, unit.spans.span(node))
         except LoweringError:
             continue
-        statements += (*body.before, *statement)
+        statements += (*body.before, *made)
         body.before = []
     if not statements:
         return None

@@ -195,9 +195,7 @@ def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.
     """`for (x : vector)` and `for (x : {1, 2})` of host code: by the methods of a vector."""
     type_ = body.type(source)
     elements = next((node for node in source.walk() if node.kind == C.INIT_LIST_EXPR), None)
-    if type_.name.removeprefix("const ").startswith("std::initializer_list<"):
-        if elements is None:
-            raise LoweringError("range-based for over a list that is not known here", source)
+    if type_.name.removeprefix("const ").startswith("std::initializer_list<") and elements is not None:
         value = body.expr(elements)
         type_ = ir.Type(ir.TypeKind.RECORD, name="std::vector<list>")
         vector = body.temporary("__range", type_, span)

@@ -760,8 +760,15 @@ def is_plain(type_: Type) -> bool:
 
 
 def is_followed(type_: Type) -> bool:
-    """What host code is followed with where it is an element: what is plain, and texts."""
-    return is_plain(type_) or type_.name.removeprefix("const ").startswith("std::basic_string<")
+    """What host code is followed with where it is an element: what is plain, what classes of the library hold
+    that are followed, and records of such.
+    """
+    if type_.kind is TypeKind.RECORD and type_.name.removeprefix("const ").startswith(ir.ELEMENT_CLASSES):
+        return True
+    if type_.kind is TypeKind.ARRAY:
+        return type_.element is not None and is_followed(type_.element)
+    is_record = type_.kind is TypeKind.RECORD and bool(type_.fields)
+    return is_plain(type_) or (is_record and all(is_followed(field.type) for field in type_.fields))
 
 
 def _may_name_an_object(node: Node) -> bool:

@@ -69,7 +69,7 @@ def own_function(unit: Unit, type_: ClangType, special: Special) -> Node | None:
         return None
     for node in (*declaration.children, *unit.instantiated_members.get(declaration, ())):
         if _serves(node, special, declaration) and not node.is_defaulted:
-            return node
+            return None if node.is_deleted else node
     return own_function(unit, type_, _INSTEAD[special]) if special in _INSTEAD else None
 
 
@@ -172,13 +172,15 @@ def part_at(body: Body, where: Location, path: Sequence[Node | int], span: Span)
     return where
 
 
-def ran(body: Body, function: Node, where: Location, arguments: tuple[Expr, ...], span: Span) -> Stmt:
-    """A call of a special function in host code."""
+def ran(
+    body: Body, function: Node, where: Location, arguments: tuple[Expr, ...], span: Span, name: str = ""
+) -> Stmt:
+    """A call of a special function in host code; `name`: what it is called instead of its own name."""
     this = address_of(body, where, span)
     info = body.unit.function(function)
     call = Call(
         function.mangled_name,
-        function.spelling,
+        name or function.spelling,
         (this, *arguments),
         ir.VOID,
         span,
@@ -518,6 +520,9 @@ def made_of(body: Body, type_: ClangType, arguments: Sequence[Node], span: Span)
     if not arguments:
         return made_empty(body, type_, own, span)
     able = [maker for maker in makers if _takes(maker, len(arguments))]
+    if len(arguments) == 1 and arguments[0].type.canonical.declaration != declaration:
+        copying = (Special.COPY, Special.MOVE)  # of another object of the class
+        able = [maker for maker in able if not any(_serves(maker, one, declaration) for one in copying)]
     is_clear = len({_of_values(body, maker) for maker in able}) == 1
     info = body.unit.function(able[0]) if is_clear else None
     if info is None or able[0].kind != C.CONSTRUCTOR:
@@ -556,6 +561,15 @@ def _takes(function: Node, number: int) -> bool:
     parameters = [child for child in function.children if child.kind == C.PARM_DECL]
     needed = [p for p in parameters if not any(100 <= child.kind < 400 for child in p.children)]
     return len(needed) <= number <= len(parameters) or "initializer_list" in function.type.spelling
+
+
+def destroyed_at_exit(body: Body, where: Location, type_: ClangType, span: Span) -> list[Stmt]:
+    """Notes that the program destroys an object where it ends."""
+    found = parts(body.unit, type_, Special.DESTROY)
+    places = (part_at(body, where, one.path, span) for one in found)
+    return [
+        ran(body, one.function, place, (), span, ir.AT_EXIT) for one, place in zip(found, places, strict=True)
+    ]
 
 
 # ----------------------------------------------------------------------------- copying
@@ -635,6 +649,50 @@ def functions_of(unit: Unit, types: Sequence[ClangType]) -> list[Node]:
         )
         found += (one.function for special in Special for one in inner_parts(unit, type_, special))
     return [function for function in found if not function.is_defaulted]
+
+
+def stays_when_moved(unit: Unit, type_: ClangType) -> bool:
+    """Whether what moves objects that a container moves to another place only takes over what they were."""
+    return all(_takes_over(one.function) for one in parts(unit, type_, Special.MOVE))
+
+
+def _takes_over(function: Node) -> bool:
+    """Whether a constructor gives each member what that of the other object is, and changes that at most."""
+    if function.file == FOLLOWED:
+        return True
+    other = next((child for child in function.children if child.kind == C.PARM_DECL), None)
+    record, taken, named = function.semantic_parent, set[str](), ""
+    if record is None or other is None or not moves(function):
+        return False
+    for child in (function.definition or function).children:
+        if child.kind == C.MEMBER_REF:
+            named = child.spelling
+        elif child.kind == C.COMPOUND_STMT:
+            for stmt in child.children:
+                target, *rest = stmt.children or (stmt,)
+                is_set = stmt.kind == C.BINARY_OPERATOR and stmt.binary_operator == B.ASSIGN
+                if not is_set or target.kind != C.MEMBER_REF_EXPR:
+                    return False
+                if _member_of_other(target, other) is not None:
+                    continue
+                if _member_of_other(rest[0], other) != target.spelling:
+                    return False
+                taken.add(target.spelling)
+        elif 100 <= child.kind < 200 and named:
+            if _member_of_other(child, other) != named:
+                return False
+            taken.add(named)
+            named = ""
+    return {field.spelling for field in record.type.fields} <= taken
+
+
+def _member_of_other(node: Node, other: Node) -> str | None:
+    """The member of the object `other` that is handed on; None of anything else."""
+    node = bare(node)
+    while node.kind == C.CALL_EXPR and (given := list(node.arguments)):
+        node = bare(given[0])
+    base = bare(node.children[0]) if node.kind == C.MEMBER_REF_EXPR and node.children else None
+    return node.spelling if base is not None and base.referenced == other else None
 
 
 def lost_by(body: Body, functions: Sequence[Node], span: Span) -> list[Stmt]:

@@ -59,6 +59,7 @@ from wattslice.frontend.cuda.lowering.memory import (
 from wattslice.frontend.cuda.lowering.objects import (
     Special,
     bare,
+    destroyed_at_exit,
     destroyed_within,
     every_part,
     handed_over,
@@ -1002,9 +1003,12 @@ def declare(body: Body, node: Node) -> list[Stmt]:
             elif is_fixed(value):
                 body.names[key] = PointsTo(dereference(body, value, type_.element or type_))
         note_pointer(body, variable, (), value)
+    declared: list[Stmt] = [ir.Declare(variable, value, body.region(), span)]
     if is_object and (body.is_host or type_.kind is TypeKind.RECORD):
         note_object(body, location_of_variable(body, variable, span), node.type, span)
-    return [ir.Declare(variable, value, body.region(), span)]
+    elif body.is_host and is_static:
+        declared += destroyed_at_exit(body, location_of_variable(body, variable, span), node.type, span)
+    return declared
 
 
 def _stays(body: Body, variable: Node) -> bool:
