@@ -240,6 +240,15 @@ def test_states_that_constants_give_are_known_in_each_copy(body: str, is_known: 
     assert is_known or mix.total > 1.3 * least.total
 
 
+def test_what_a_loop_stored_just_before_is_no_load():
+    body = "__shared__ float q[32]; for (int j = 0; j < n; j++) {{ q[threadIdx.x] = b[j]; {0} }} {1}"
+    read = "a[threadIdx.x] = q[threadIdx.x];"
+    mix = mix_of(
+        body.format("q[threadIdx.x] *= x; q[threadIdx.x] += x;", read), "<<<1, 32>>>(0, 0, 0, 48, 1.0f)"
+    )
+    assert (mix.number(K.LDG), mix.number(K.FMUL), mix.number(K.FADD)) == (48, 48, 48)
+
+
 def test_what_counts_on_is_known_in_the_copies_of_constant_bounds_alone():
     loop = "int q = 0; for (int j = 0; j < {n}; j++) {{ s += b[j]; if (++q == 5) {{ q = 0; c[j] = n; }} }}"
     known, unknown = (
