@@ -531,3 +531,39 @@ def test_why_an_element_is_unknown_names_what_may_have_set_it(tmp_path, body, wh
     head = f"{HEAD}void fill(std::vector<int> &); Shape made();"
     (launch,) = launches(tmp_path, f"{head}int main() {{ {body} }}")
     assert why in launch.assumptions[0].message
+
+
+def test_a_class_of_the_program_called_tensor_is_no_tensor_of_pytorch(tmp_path):
+    text = f"""{HEAD}#include <vector>
+    struct Tensor {{ std::vector<int> shape; int n; }};
+    void run(const Tensor &t) {{ k<<<t.n, 32>>>(t.shape[0]); }}
+    int main() {{
+      std::vector<Tensor> all;
+      Tensor t;
+      t.n = 5;
+      t.shape.push_back(8);
+      all.emplace_back(std::move(t));
+      Tensor u = std::move(all.back());
+      run(u);
+    }}"""
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid, launch.arguments) == ((5, 1, 1), (8,))
+
+
+NOT_FOLLOWED = [
+    ("recursion", "int c = 1; deeper(c, atoi(argv[1])); k<<<c, 32>>>(7);"),
+    ("one of several", "int c = 1; std::vector<std::function<void()>> all; all.push_back([&] { c = 9; });"
+     "all.push_back([&] { c = 3; }); all[atoi(argv[1])](); k<<<c, 32>>>(7);"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in NOT_FOLLOWED])
+def test_what_is_set_where_nobody_follows_is_assumed(tmp_path, body):
+    text = f"""{HEAD}#include <functional>
+    #include <vector>
+    #include <cstdlib>
+    void deeper(int &c, int n) {{ if (n > 0) {{ c++; deeper(c, n - 1); }} }}
+    int main(int argc, char **argv) {{ {body} }}"""
+    (launch,) = launches(tmp_path, text)
+    assert launch.source is LaunchSource.ASSUMED
+    assert "c" in {one.name for one in launch.assumed_variables}

@@ -120,7 +120,7 @@ LOST = [
     ("by a pointer to its bytes", "int a = 300; char *c = (char *)&a; *c = 1;"),
     ("by a pointer to its halves", "int a = 300; short *c; c = (short *)&a; c[1] = 1;"),
     ("of a closure that a library runs in what is printed", "int a = 3, v[2] = {1, 2};"
-     'printf("%d", (int)std::count_if(v, v + 2, [&](int q) { a++; return q > 1; }));'),
+     'printf("%d", (int)std::accumulate(v, v + 2, 0, [&](int s, int q) { a++; return s; }));'),
 ]  # fmt: skip
 
 

@@ -14,7 +14,9 @@ from wattslice.config.gpu_choice import GpuChoice
 from wattslice.errors import WattsliceError
 from wattslice.findings.quoting import Quoter
 from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
+from wattslice.ir import Program
 from wattslice.launches.launch import KernelLaunch
+from wattslice.launches.resolver import Neighbours
 from wattslice.pipeline import incremental
 from wattslice.pipeline.files import analyze_file, analyze_files, read_program
 from wattslice.pipeline.incremental import CancelledError, IncrementalAnalyzer
@@ -340,3 +342,31 @@ def test_what_is_told_of_launches_follows_the_bodies_of_kernels(
     assert (
         repr(analyzer.analyze(path, edit)) == repr(IncrementalAnalyzer(config).analyze(path, edit)) != before
     )
+
+
+def test_an_edit_beside_many_instances_reads_no_host_code_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twelve instances, of which eight are followed; their grids are assumed, and so rest on their bodies."""
+    path = tmp_path / "many.cu"
+    ladder = " ".join(f"case {n}: k<{n}><<<m, 32>>>(x); break;" for n in range(12))
+    text = (
+        "template <int N> __global__ void k(float *x) { x[threadIdx.x + N] = N; }\n"
+        f"void run(float *x, int n, int m) {{ switch (n) {{ {ladder} }} }}\n"
+        "__global__ void other(float *x) { x[0] = 1; }\n"
+    )
+    resolved: list[int] = []
+    plain = incremental.Stages.launches
+
+    def noted(
+        self: incremental.Stages, program: Program, config: Config, gpu: Gpu, around: Neighbours
+    ) -> tuple[KernelLaunch, ...]:
+        resolved.append(len(program.kernels))
+        return plain(self, program, config, gpu, around)
+
+    monkeypatch.setattr(incremental.Stages, "launches", noted)
+    analyzer = IncrementalAnalyzer(Config((path,), GpuChoice("v100")))
+    first = analyzer.analyze(path, text)
+    assert len(first.kernels) == 9
+    assert analyzer.analyze(path, f"{text}// an edit\n").kernels == first.kernels
+    assert resolved == [13]

@@ -213,13 +213,35 @@ BY_TURNS = "switch (q) { " + ARMS.format("", "", "") + " }"
 CHAIN = "if (q == 0) { s += b[j]; q = 1; } else if (q == 1) { s *= b[j]; q = 2; } else { s -= b[j]; q = 0; }"
 
 
+FOUR = STATES.replace("default:", "case 2: s = b[j] - s; q = 3; break; default:")
+
+
+@pytest.mark.parametrize(
+    ("body", "trips", "is_known"),
+    [  # SASS of nvcc 13: three states are others behind four copies, four are not
+        (STATES, "24", True),
+        (STATES, "48", False),
+        (STATES, "n", False),
+        (CHAIN, "48", False),
+        (CHAIN, "n", False),
+        (BY_TURNS + " q = (q + 1) % 3;", "48", True),
+        (BY_TURNS + " q = (q + 1) % 3;", "n", False),
+        (FOUR, "48", True),
+        (FOUR, "n", True),
+        ("if (q == 0) s += b[j]; else if (q == 1) s *= b[j]; else s -= b[j]; q = (q + 1) % 3;", "240", True),
+        ("if (q > 1) s += b[j]; else s *= b[j]; q = (q + 1) & 3;", "n", True),
+        ("if (q > 1) s += b[j]; else s *= b[j]; q = (q + 1) & 7;", "n", False),
+        ("if (q) s += b[j]; else s *= b[j]; q = q == 0 ? 3 : 0;", "n", True),
+    ],
+)
+def test_states_that_come_again_behind_the_copies_are_known(body: str, trips: str, is_known: bool):
+    states_are_known(body, trips, is_known=is_known)
+
+
 @pytest.mark.parametrize("trips", ["48", "n"])
 @pytest.mark.parametrize(
     ("body", "is_known"),
     [  # one arm of each iteration, and nothing that decides: nvcc 13
-        (STATES, True),
-        (CHAIN, True),
-        (BY_TURNS + " q = (q + 1) % 3;", True),
         ("if (q) s += b[j]; else s *= b[j]; q ^= 1;", True),
         ("if (q) s += b[j]; else s *= b[j]; q = !q;", True),
         ("if (q) s += b[j]; else s *= b[j]; q = 1 - q;", True),
@@ -232,12 +254,45 @@ CHAIN = "if (q == 0) { s += b[j]; q = 1; } else if (q == 1) { s *= b[j]; q = 2; 
     ],
 )
 def test_states_that_constants_give_are_known_in_each_copy(body: str, is_known: bool, trips: str):
+    states_are_known(body, trips, is_known=is_known)
+
+
+def states_are_known(body: str, trips: str, *, is_known: bool) -> None:
     loop = f"int q = 0; for (int j = 0; j < {trips}; j++) {{ {body} }}"
     mix = mix_of(BROKEN.format(loop=loop, tail=STORE), "<<<1, 32>>>(0, 0, 0, 48, 1.0f)")
     plain = f"for (int j = 0; j < {trips}; j++) s += b[j];"
     least = mix_of(BROKEN.format(loop=plain, tail=STORE), "<<<1, 32>>>(0, 0, 0, 48, 1.0f)")
     assert (mix.total == pytest.approx(least.total, rel=0.05)) is is_known
     assert is_known or mix.total > 1.3 * least.total
+
+
+def test_an_arm_that_gives_the_next_state_moves_it_and_branches_out():
+    machine, data = (
+        mix_of(
+            f"float s = 0; int q = 0; for (int j = 0; j < n; j++) {{ {body} }} a[threadIdx.x] = s;",
+            "<<<1, 32>>>(0, 0, 0, 48, 1.0f)",
+        )
+        for body in (STATES, BY_TURNS.replace("(q)", "(c[j])"))
+    )
+    assert machine.number(K.BRANCH) == data.number(K.BRANCH) + 32  # two of three arms
+    assert machine.number(K.MOV) == pytest.approx(data.number(K.MOV) + 48, abs=2)  # c[j] has an address
+
+
+@pytest.mark.parametrize(("states", "copies"), [(3, 16), (7, 4)])
+def test_a_load_that_an_unknown_state_decides_leaves_four_copies(states: int, copies: int):
+    body = f"if (q > 1) s += b[j]; q = (q + 1) & {states};"
+    loop = f"float s = 0; int q = 0; for (int j = 0; j < n; j++) {{ {body} }} a[threadIdx.x] = s;"
+    rounds = [mix_of(loop, f"<<<1, 32>>>(0, 0, 0, {trips}, 1.0f)").number(K.BRANCH) for trips in (4800, 9600)]
+    assert rounds[1] - rounds[0] == pytest.approx(4800 / copies)
+
+
+def test_what_a_loop_stored_just_before_is_no_load():
+    body = "__shared__ float q[32]; for (int j = 0; j < n; j++) {{ q[threadIdx.x] = b[j]; {0} }} {1}"
+    read = "a[threadIdx.x] = q[threadIdx.x];"
+    mix = mix_of(
+        body.format("q[threadIdx.x] *= x; q[threadIdx.x] += x;", read), "<<<1, 32>>>(0, 0, 0, 48, 1.0f)"
+    )
+    assert (mix.number(K.LDG), mix.number(K.FMUL), mix.number(K.FADD)) == (48, 48, 48)
 
 
 def test_what_counts_on_is_known_in_the_copies_of_constant_bounds_alone():

@@ -185,6 +185,21 @@ def test_summary_only_for_several_kernels():
     assert "of limit" not in rendered(ANALYSIS)
 
 
+SCANS = ("scanned_backwards<Traits_of_it<32, 4, true>>", "scanned_backwards<Traits_of_it<32, 14, true>>")
+
+
+@pytest.mark.parametrize(("names", "shown"), [
+    (SCANS, ("scanned_backwards<…4, true>> ", "scanned_backwards<…14, true>> ")),
+    (SCANS[:1], ("scanned_backwards<Traits_of_it",)),
+    (("k<int, 4>", "k<int, 8>"), ("k<int, 4> ", "k<int, 8> ")),
+])  # fmt: skip
+def test_instances_are_told_apart_where_their_names_are_cut(names, shown):
+    sources = [replace(MATMUL.source, qualified_name=name) for name in (*names, "a", "b", "c")]
+    kernels = tuple(replace(MATMUL, source=source) for source in sources)
+    table = rendered(replace(ANALYSIS, kernels=kernels)).partition("──")[0]
+    assert all(name in table for name in shown)
+
+
 def test_colour_only_on_a_terminal_and_not_with_no_color(monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")

@@ -31,7 +31,7 @@ from wattslice.frontend.neighbours import (
     sharing_files,
 )
 from wattslice.frontend.source_files import FileState, file_state
-from wattslice.ir import Call, Kernel, MemorySpace, Program, expressions_below
+from wattslice.ir import Block, Call, Kernel, MemorySpace, Program, expressions_below
 from wattslice.launches.data import check_data
 from wattslice.launches.launch import KernelLaunch
 from wattslice.launches.overrides import check_overrides
@@ -105,12 +105,12 @@ class _Reading(Struct, frozen=True):
 
     heard: tuple[_Heard, ...]
     launches: tuple[tuple[int, KernelLaunch], ...]
-    kernels: tuple[Kernel, ...] | None  # None: whatever is in their bodies
+    bodies: tuple[Block, ...] | None  # of the kernels; None: whatever is in them
 
-    def holds(self, around: Neighbours, kernels: tuple[Kernel, ...]) -> bool:
+    def holds(self, around: Neighbours, bodies: tuple[Block, ...]) -> bool:
         """Whether the kernels and the other files say the same now."""
         told = ((getattr(around, name), question, answer) for name, question, answer in self.heard)
-        return self.kernels in (None, kernels) and all(
+        return self.bodies in (None, bodies) and all(
             ask is not None and ask(question) == answer for ask, question, answer in told
         )
 
@@ -192,14 +192,15 @@ class _RememberedStages(Stages):
     ) -> tuple[KernelLaunch, ...]:
         key = (program.functions, program.globals, program.origin, tuple(map(_signature, program.kernels)))
         known = self._readings.find(key)
-        if known is None or not known.holds(around, program.kernels):
+        bodies = tuple(kernel.body for kernel in program.kernels)
+        if known is None or not known.holds(around, bodies):
             heard: list[_Heard] = []
             noted = _noted(around, heard)
             launches = super().launches(program, config, gpu, noted)
             places = {kernel: number for number, kernel in enumerate(program.kernels)}
             placed = tuple((places[launch.kernel], launch) for launch in launches)
-            kernels = program.kernels if _rest_on_bodies(program, launches) else None
-            known = self._readings.keep(key, _Reading(tuple(heard), placed, kernels))
+            told = bodies if _rest_on_bodies(program, launches) else None
+            known = self._readings.keep(key, _Reading(tuple(heard), placed, told))
         self._go_on()
         return tuple(replace(launch, kernel=program.kernels[number]) for number, launch in known.launches)
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
+from itertools import takewhile
 from pathlib import PurePath
+from string import ascii_letters, digits
 from textwrap import dedent, wrap
 from typing import TextIO
 
@@ -439,7 +441,7 @@ def header(analysis: Analysis) -> Text:
 
 def _summary(analysis: Analysis, width: int) -> Table:
     kernels = analysis.kernels
-    names = texts(printable(kernel.source.qualified_name) for kernel in kernels)
+    names = texts(_told_apart([printable(one.source.qualified_name) for one in kernels], width // 3))
     places = texts(
         tail(f"{printable(kernel.source.file)}:{kernel.source.line}", width // 4) for kernel in kernels
     )
@@ -452,6 +454,25 @@ def _summary(analysis: Analysis, width: int) -> Table:
         Column("energy", texts(energy(kernel.energy_j) for kernel in kernels), right=True, give_up=2),
     )
     return fitting_table(columns, width)
+
+
+def _told_apart(names: Sequence[str], room: int) -> Iterator[str]:
+    """The names; of instances of a template without what all their arguments begin with, where one is longer
+    than `room`: the column cuts the end.
+    """
+    given: dict[str, set[str]] = {}
+    for name in names:
+        template, _, arguments = name.partition("<")
+        given.setdefault(template, set()).add(arguments)
+    for name in names:
+        template, _, arguments = name.partition("<")
+        is_cut = any(len(template) + len(one) >= room for one in given[template])
+        alike = takewhile(lambda letters: len({*letters}) == 1, zip(*given[template], strict=False))
+        shared = len("".join(one for one, *_ in alike).rstrip(_IN_WORDS))
+        yield f"{template}<…{arguments[shared:]}" if is_cut and 1 < shared < len(arguments) - 1 else name
+
+
+_IN_WORDS = f"{ascii_letters}{digits}_"
 
 
 def _power_text(kernel: KernelAnalysis) -> Text:

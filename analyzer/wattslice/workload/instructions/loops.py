@@ -53,6 +53,7 @@ from wattslice.ir import (
     Type,
     TypeKind,
     Unary,
+    UnaryOp,
     Variable,
     children,
     nested_statements,
@@ -95,6 +96,8 @@ FULL_UNROLL_TRIPS = 1024
 """A loop of known, constant trip count is unrolled fully up to this many iterations ..."""
 FULL_UNROLL_SIZE = 1500
 """... and this many source operations in all copies (fitted on SASS, docs/instructions.md)."""
+BRANCHING_STATES_SIZE = 500
+"""... of a loop whose states branches give, with two for each state (nvcc 13 makes 480, not 540)."""
 TRIANGLE_COPIES, TRIANGLE_TESTS, TRIANGLE_SIZE = 8, 15, 435
 """A loop around one that follows its counter is unrolled when its copies have at most that size, with the
 inner loop as it was unrolled by four before; with an array of the thread's own it is one like any other."""
@@ -113,6 +116,8 @@ PARTIAL_UNROLL_SIZE, HALF_UNROLL_SIZE = 60, 87
 
 _SUMS = (BinaryOp.ADD, BinaryOp.SUB)
 _NOTHING = Value(Shape.PLAIN, AT_START)
+_ANOTHER = frozenset((math.inf,))
+_LIMITS = (BinaryOp.MOD, BinaryOp.AND, BinaryOp.XOR)
 _SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
 _SCALINGS = (BinaryOp.MUL, BinaryOp.DIV)
 
@@ -239,7 +244,7 @@ class Loops(Expressions):
         size = body.size_in(own) if copies is None else copies.size
         full = constant and simple and trips is not None and trips <= (stmt.unroll or FULL_UNROLL_TRIPS)
         if full and stmt.unroll is None and trips != 1.0:
-            full = copies is not None and (trips or 0.0) * size <= FULL_UNROLL_SIZE
+            full = copies is not None and self.fits(stmt, trips or 0.0, size)
             if copies is not None and copies.follows_counter and Trait.OWN_ARRAY not in body.has:
                 full = full and (trips or 0.0) * self.triangle_row(body) <= TRIANGLE_SIZE
         elif stmt.unroll == 1:
@@ -255,7 +260,7 @@ class Loops(Expressions):
         unroll = 1.0
         is_counted = _unrolls(body, counters) or stride is not None
         may_load = bool(body.guarded_alone(frozenset(steps)))
-        may_load = may_load and not any(self.is_decided(one, stmt) for one in body.guards)
+        may_load = may_load and not any(self.is_decided(one, stmt, full=full) for one in body.guards)
         exits = self.exits_of_copies(stmt, steps) if stmt.unroll == 0 and simple and not constant else None
         if stmt.unroll is not None and stmt.unroll > 1:
             unroll = float(stmt.unroll)
@@ -300,7 +305,7 @@ class Loops(Expressions):
             may_load=may_load,
         )
 
-    def is_decided(self, condition: Expr, stmt: Loop) -> bool:
+    def is_decided(self, condition: Expr, stmt: Loop, *, full: bool) -> bool:
         """Whether no thread and no iteration changes a condition, which has a loop for each case then.
 
         Or copies may know it, as they know whether their counter is even, or what state comes next.
@@ -309,9 +314,9 @@ class Loops(Expressions):
             case Read(place=place):
                 if place.variable not in self.facts.loops[stmt].written:
                     return self.environment.get(place.variable, _NOTHING).is_uniform
-                given: dict[Variable, list[Expr]] = {}
-                _note_given(stmt.body, (), given, set())
-                return place.variable in given and all(map(_has_few_values, given[place.variable]))
+                given = _given(stmt).get(place.variable, [])
+                number = self.number_of_values(place.variable, given) if given else 0
+                return number > 0 and (full or PARTIAL_UNROLL % number == 0)
             case Builtin():
                 return self.builtin(condition).is_uniform
             case Binary(op=BinaryOp.AND | BinaryOp.MOD, left=Read(place=place), right=Constant()) if (
@@ -320,7 +325,9 @@ class Loops(Expressions):
                 return True
             case _:
                 is_plain = expr_is_transparent(condition)
-                return is_plain and all(self.is_decided(part, stmt) for part in children(condition))
+                return is_plain and all(
+                    self.is_decided(part, stmt, full=full) for part in children(condition)
+                )
 
     def exits_of_copies(self, stmt: Loop, steps: _Steps) -> float | None:
         """The copies that a bare `#pragma unroll` makes of a loop that follows the counter of one around it.
@@ -474,16 +481,18 @@ class Loops(Expressions):
         """Variables that constants alone decide in each copy of an unrolled loop: `p = 1 - p`, the state of a
         machine. Of one that is not fully unrolled those of few values, which come again.
         """
-        given: dict[Variable, list[Expr]] = {}
         others: set[Variable] = set()
-        around = _note_given(stmt.body, (), given, others)
+        given = _given(stmt, others)
         found = {
             variable
             for variable in given.keys() - others - steps.keys()
             if changing.get(variable, _NOTHING).shape is Shape.CONSTANT or variable not in changing
         }
         if not level.is_unrolled:
-            found = {v for v in found if all(map(_has_few_values, given[v]))}
+            # more are made later, and know nothing
+            copies = stmt.unroll or min(level.unroll, PARTIAL_UNROLL) * (1 + level.has_constant_trips)
+            numbers = {v: self.number_of_values(v, given[v]) for v in found}
+            found = {v for v in found if numbers[v] and copies % numbers[v] == 0}
         counters = {v for v in steps if changing.get(v, _NOTHING).shape is Shape.CONSTANT}
 
         def is_known(expr: Expr) -> bool:
@@ -503,10 +512,45 @@ class Loops(Expressions):
         while unknown := {
             v
             for v in found
-            if not all(is_known(e) for g in (*given[v], *around) for e in walk_expressions(g))
+            if not all(is_known(e) for g in given[v] for one in g for e in walk_expressions(one))
         }:
             found -= unknown
         return frozenset(found)
+
+    def fits(self, stmt: Loop, trips: float, size: float) -> bool:
+        """Whether all copies of a body of `size` operations are few enough.
+
+        A state like `(q + 1) % 3`, and which arm it chooses, is known ahead: the more that spares, the more
+        copies are made. What comes of branches over constants is not, if it is another behind eight copies.
+        """
+        spared = 0.0
+        for variable, given in _given(stmt).items():
+            number = self.number_of_values(variable, given)
+            if number and any(variable in _named(one) for _, *by in given for one in by):
+                constants = [value for value, *_ in given if isinstance(strip_casts(value), Constant)]
+                if len(constants) > 2 and 2 * PARTIAL_UNROLL % number:
+                    return trips * (size + 2 * number) <= BRANCHING_STATES_SIZE
+            elif number:
+                operators = (isinstance(e, Binary) for value, *_ in given for e in walk_expressions(value))
+                arms = self.arms_by(stmt.body, variable) * (1.0 - 1.0 / number)
+                spared = max(spared, arms + sum(operators) * (arms > 0.0))
+        size -= spared
+        return trips * size <= FULL_UNROLL_SIZE * min(4.0, 1.0 + spared / max(1.0, size))
+
+    def arms_by(self, stmt: Stmt, variable: Variable) -> float:
+        """The size of the arms of `if` in `stmt` of which `variable` chooses one."""
+        if isinstance(stmt, If) and variable in _named(stmt.condition):
+            return sum(self.facts.blocks[arm].size for arm in (stmt.then, stmt.otherwise) if arm is not None)
+        return sum(self.arms_by(inner, variable) for inner in nested_statements(stmt))
+
+    def number_of_values(self, variable: Variable, given: list[tuple[Expr, ...]]) -> int:
+        """How many values a variable has that goes through few of them from where it is; 0: not known."""
+        values = {self.environment.get(variable, _NOTHING).number} - {None}
+        for value, *_ in given:
+            if (few := _few_values(value)) is None:
+                return 0
+            values |= few
+        return len(values)
 
     def loop_head(
         self, key: EnvironmentKey, initial: Value, level: LoopLevel, steps: _Steps, *, is_settled: bool
@@ -750,22 +794,39 @@ def _unrolls(body: CodeFacts, steps: _Steps) -> bool:
     return counted and Trait.LONG_ARM not in body.has
 
 
+def _named(expr: Expr) -> set[Variable]:
+    """The variables that an expression reads."""
+    return {e.place.variable for e in walk_expressions(expr) if isinstance(e, Read)}
+
+
+_Given = dict[Variable, list[tuple[Expr, ...]]]
+"""What variables get: each value with all that decides whether it comes to that."""
+
+
+def _given(loop: Loop, others: set[Variable] | None = None) -> _Given:
+    """What an iteration gives to variables; `others`: what else it changes."""
+    given: _Given = {}
+    jumps = _note_given(loop.body, (), given, set() if others is None else others)
+    return {variable: [(*one, *jumps) for one in found] for variable, found in given.items()}
+
+
 def _note_given(
     stmt: Stmt,
     deciding: tuple[Expr, ...],
-    given: dict[Variable, list[Expr]],
+    given: _Given,
     others: set[Variable],
     *,
     is_in_switch: bool = False,
 ) -> list[Expr]:
-    """Note what `stmt` gives to variables, each with what decides whether it does; `others`: what else it
-    changes. Returns what decides about jumps, and so about all that follows them.
+    """Note what `stmt` gives to variables, and what else it changes.
+
+    Returns what decides about jumps, and so about all that follows them.
     """
     if isinstance(stmt, Loop):
         others.update(key[0] if isinstance(key, tuple) else key for key in written_below(stmt)[0])
         return []
     if isinstance(stmt, Declare) and stmt.value is not None:
-        given.setdefault(stmt.variable, []).extend((stmt.value, *deciding))
+        given.setdefault(stmt.variable, []).append((stmt.value, *deciding))
     for top in statement_expressions(stmt):
         always = set(always_evaluated(top))
         for expr in walk_expressions(top):
@@ -775,7 +836,7 @@ def _note_given(
                     | Increment(target=RegisterPlace(variable=variable, path=()))
                 ) if expr in always:
                     value = expr.value if isinstance(expr, Assign) and expr.op is None else expr
-                    given.setdefault(variable, []).extend((value, *deciding))
+                    given.setdefault(variable, []).append((value, *deciding))
                 case (
                     Assign(target=RegisterPlace(variable=variable))
                     | Increment(target=RegisterPlace(variable=variable))
@@ -798,18 +859,36 @@ def _note_given(
     return jumps
 
 
-def _has_few_values(given: Expr) -> bool:
-    """Whether what is given to a variable is one of few numbers: `1`, `(i + 1) % 4`, `!p`, `p ^= 1`."""
-    limits = BinaryOp.MOD, BinaryOp.AND, BinaryOp.XOR
+def _few_values(given: Expr) -> frozenset[float] | None:
+    """The numbers that are given to a variable: by `1`, `(i + 1) % 4`, `!p`; by `p = q` none, by `p ^= 1`
+    another than was there.
+    """
     match strip_casts(given):
-        case Binary(op=BinaryOp.SUB, left=Constant(), right=Read()):  # `1 - p`
-            return True
-        case Binary(op=op, right=right):
-            return op in COMPARISONS or (op in limits and isinstance(right, Constant))
-        case Assign(op=op, value=value):
-            return op in limits and isinstance(strip_casts(value), Constant)
-        case plain:
-            return isinstance(plain, Constant | Read | Unary | Logical)
+        case Constant(value=value):
+            return frozenset((value,))
+        case Read():
+            return frozenset()
+        case Select(then=then, otherwise=otherwise):
+            one, other = _few_values(then), _few_values(otherwise)
+            return None if one is None or other is None else one | other
+        case Unary(op=op) if op is not UnaryOp.NOT:
+            return _ANOTHER
+        case Binary(op=BinaryOp.SUB, left=Constant(), right=Read()):
+            return _ANOTHER
+        case Binary(op=op, right=right) | Assign(op=op, value=right) if op in _LIMITS:
+            match strip_casts(right):
+                case Constant() if op is BinaryOp.XOR:
+                    return _ANOTHER
+                case Constant(value=int(limit)) if 0 < limit < FURTHER_UNROLL:
+                    return frozenset(range(limit + (op is BinaryOp.AND)))
+                case _:
+                    return None
+        case Unary() | Logical():
+            return frozenset((0, 1))
+        case Binary(op=op) if op in COMPARISONS:
+            return frozenset((0, 1))
+        case _:
+            return None
 
 
 def may_skip(stmt: Stmt, *, is_in_switch: bool) -> bool:

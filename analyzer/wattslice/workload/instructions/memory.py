@@ -271,7 +271,7 @@ class Memory(Operators):
             value.is_given = kind is K.LDC and fixed
             if kind in (K.LDS, K.LDG, K.LDC):
                 self.note_row(place, value, pointer, region, version)
-        if value.cost:
+        if value.cost and value.inputs[:1] == [address]:  # else it is what was stored just before
             self.note(place, pointer, value, is_store=False)
         return value
 

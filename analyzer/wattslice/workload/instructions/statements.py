@@ -27,15 +27,18 @@ from wattslice.ir import (
     LogicalOp,
     Loop,
     MemorySpace,
+    Read,
     Return,
     Span,
     Stmt,
     Switch,
     TypeKind,
     Variable,
+    strip_casts,
     walk_expressions,
     walk_statements,
 )
+from wattslice.ir.loops import written_below
 from wattslice.ir.objects import objects, part_of
 from wattslice.workload.instructions.chains import NO_CHAIN, Chain, Chains
 from wattslice.workload.instructions.charging import Charge, Pass, Request, charges
@@ -322,8 +325,20 @@ class Lowering(Loops):
         if cost:
             self.cut()
         blocks = tuple(case.body for case in stmt.cases)
+        # an arm that gives the next state branches out, and moves a constant to its register
+        state = strip_casts(stmt.selector)
+        steers = not is_decided and isinstance(state, Read) and state.place.variable in written_below(stmt)[0]
+        for block in blocks[:-1]:
+            if steers:
+                self.decide(guard, block.region, ((InstructionKind.BRANCH, 1.0),), ())
         yield self.arms(
-            blocks, stmt.region, guard, cuts=bool(cost), is_decided=is_decided, condition=selector
+            blocks,
+            stmt.region,
+            guard,
+            cuts=bool(cost),
+            is_decided=is_decided,
+            condition=selector,
+            steers=steers,
         )
         self.breakable.pop()
         ifs = (inner for block in blocks for inner in walk_statements(block) if isinstance(inner, If))
@@ -340,10 +355,11 @@ class Lowering(Loops):
         cuts: bool,
         is_decided: bool = False,
         condition: Value | None = None,
+        steers: bool = False,
     ) -> Steps:
         """Lower what may run, as `guard` decides; merge what it assigned (predicated: by `condition`).
 
-        `is_decided`: in each copy of an unrolled loop.
+        `is_decided`: in each copy of an unrolled loop. `steers`: they give what selects the next one.
         """
         outer, self.guard = self.guard, guard
         predicated, chosen = self.predicated, dict[EnvironmentKey, Chosen]()
@@ -365,6 +381,10 @@ class Lowering(Loops):
         if len(blocks) == 2 and condition is not None:
             self.hoist_alike(begun[0], begun[1], region)
         self.merge(ends, region, guard, chosen, condition if is_decided else None)
+        if steers:
+            for one in chosen.values():
+                moved = sum(known.shape is Shape.CONSTANT for known in one.known)
+                one.value.cost = ((InstructionKind.MOV, moved / len(one.known)),) if moved else ()
         if predicated is not None and condition is not None:
             self.select_registers(chosen, condition, predicated, len(blocks))
         return None
