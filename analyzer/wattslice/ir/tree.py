@@ -557,7 +557,7 @@ class Call(Struct, frozen=True, eq=False):
     any other one. `is_of_program`: it
     is declared there, as a function of C++: it may have the name of one of a library, but is none.
     `is_elsewhere`: the file has no body of it, nor is it of a library that is known; it `has_header` that
-    declares it.
+    declares it. `in_braces`: a constructor's arguments, which are evaluated in their order then.
     """
 
     callee: str
@@ -572,6 +572,7 @@ class Call(Struct, frozen=True, eq=False):
     is_of_program: bool = False
     is_elsewhere: bool = False
     has_header: bool = False
+    in_braces: bool = False
 
 
 class Text(Struct, frozen=True, eq=False):

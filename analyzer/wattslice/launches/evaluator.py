@@ -36,7 +36,6 @@ from wattslice.launches.memory import (
     truth,
     without_argc,
 )
-from wattslice.patterns import regex
 from wattslice_models.gpu import Gpu
 
 
@@ -145,11 +144,11 @@ class Evaluator(ABC):
         return tuple([self.evaluate(node) for node in reversed(nodes)])[::-1]
 
     def _arguments(self, node: ir.Call) -> tuple[Value, ...]:
-        """The arguments of a call; an object in front, and those of operators and constructors, which may be
-        given a list, are evaluated in their order.
+        """The arguments of a call; an object in front, those of operators, and a list are evaluated in their
+        order.
         """
         nodes = node.arguments
-        if len(nodes) < 2 or node.name.startswith("operator") or _IS_CONSTRUCTOR.search(node.callee):
+        if len(nodes) < 2 or node.name.startswith("operator") or node.in_braces:
             return self._values(nodes)
         element = nodes[0].type.element
         number = int(element is not None and element.kind is ir.TypeKind.RECORD)
@@ -290,8 +289,6 @@ class Evaluator(ABC):
 
 
 _SCALARS = (ir.TypeKind.INT, ir.TypeKind.FLOAT, ir.TypeKind.POINTER)
-_IS_CONSTRUCTOR = regex(r"C[12]E")
-"""Finds in a mangled name how a constructor is called."""
 
 
 def _member_bytes(node: ir.PointerOffset) -> int:

@@ -173,7 +173,14 @@ def part_at(body: Body, where: Location, path: Sequence[Node | int], span: Span)
 
 
 def ran(
-    body: Body, function: Node, where: Location, arguments: tuple[Expr, ...], span: Span, name: str = ""
+    body: Body,
+    function: Node,
+    where: Location,
+    arguments: tuple[Expr, ...],
+    span: Span,
+    name: str = "",
+    *,
+    in_braces: bool = False,
 ) -> Stmt:
     """A call of a special function in host code; `name`: what it is called instead of its own name."""
     this = address_of(body, where, span)
@@ -187,6 +194,7 @@ def ran(
         looked_at=looked_at(body, info, 1),
         is_elsewhere=is_elsewhere(body, info),
         has_header=has_header(body, info),
+        in_braces=in_braces,
     )
     return ExprStmt(call, body.region(), span)
 
@@ -345,7 +353,8 @@ def made_at(body: Body, node: Node, where: Location, span: Span) -> list[Stmt] |
         return made_of_nothing(body, where, node.type, span)
     if not constructor.is_defaulted:
         values = _given_to(body, info, with_defaults(body, constructor, arguments), span)
-        return [ran(body, constructor, where, values, span)]
+        in_braces = len(values) > 1 and body.unit.spans.text(node).endswith("}")
+        return [ran(body, constructor, where, values, span, in_braces=in_braces)]
     if not arguments:
         return made_of_nothing(body, where, node.type, span)
     special = Special.MOVE if moves(constructor) else Special.COPY
