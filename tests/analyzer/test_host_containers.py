@@ -567,3 +567,12 @@ def test_what_is_set_where_nobody_follows_is_assumed(tmp_path, body):
     (launch,) = launches(tmp_path, text)
     assert launch.source is LaunchSource.ASSUMED
     assert "c" in {one.name for one in launch.assumed_variables}
+
+
+@pytest.mark.parametrize("body", ["int v[3] = {3, 5, 7};", "std::vector<int> v = {3, 5, 7};"])
+def test_what_is_swapped_with_a_step_is_not_known(tmp_path, body):
+    """`v[i++]` stands for a value and for a place; it was stepped twice."""
+    text = f"{HEAD}int main() {{ {body} int i = 0; std::swap(v[i++], v[2]); k<<<v[0], 32>>>(i); }}"
+    (launch,) = launches(tmp_path, text)
+    assert launch.source is LaunchSource.ASSUMED
+    assert launch.arguments == (None,)

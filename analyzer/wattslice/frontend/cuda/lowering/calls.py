@@ -12,6 +12,7 @@ from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
+from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import (
     Body,
     Cell,
@@ -21,6 +22,7 @@ from wattslice.frontend.cuda.lowering.context import (
     expression,
     function_named,
     location,
+    somewhere,
     statement,
 )
 from wattslice.frontend.cuda.lowering.expressions import (
@@ -183,8 +185,13 @@ def _read_result(body: Body, value: Expr, where: Location, span: Span) -> Expr:
 
 
 def _exchange(body: Body, node: Node, callee: Node) -> Expr | None:
-    """std::swap of two objects of a class that is followed; None of anything else."""
+    """std::swap of two objects of a class that is followed, or of what an argument steps to, `a[i++]`, which
+    loses all that is named; None of anything else.
+    """
     arguments, span = list(node.arguments), body.span(node)
+    below = (part for argument in arguments for part in argument.walk())
+    if any(one.kind == C.UNARY_OPERATOR and one.unary_operator <= UnaryOperator.PRE_DEC for one in below):
+        return somewhere(body, node, ir.INT32).address if body.unit.parsed.is_builtin(callee) else None
     class_ = arguments[0].type.canonical.declaration if len(arguments) == 2 else None
     is_library = class_ is None or body.unit.parsed.is_builtin(class_)
     if is_library or not body.unit.parsed.is_builtin(callee):
