@@ -332,6 +332,7 @@ int main() { int n = 2, m = 3; void *a[] = {&n}; a[0] = &m; cudaLaunchKernel((vo
 
 AT_EXIT = """
 #include <cstdlib>
+#include <memory>
 #include <vector>
 __global__ void k(int n) {}
 int before = 1;
@@ -355,6 +356,10 @@ int main(int argc, char **argv) { BODY }
         ("Module m(7);", "for (int i = 0; i < 3; i++) kept().id++;", [(1, 33, 1), (2, 7, 1)]),
         ("", "if (asked()) kept();", [(1, 1024, None)]),
         ("", "if (before > 1) kept();", [(1, 1024, None)]),
+        ("std::unique_ptr<Module> m;", "m.reset(new Module(7));", [(1, 7, 1)]),
+        ("auto m = std::make_shared<Module>(7), n = m;", "m->id = 8;", [(1, 8, 1)]),
+        ("", "static std::unique_ptr<Module> m(new Module(7));", [(1, 7, 1)]),
+        ("Module m(7); struct Last { ~Last() { before = 5; } } last;", "", [(5, 7, 1)]),
     ],
 )
 def test_what_lives_until_the_end_is_destroyed_there(tmp_path, variables, body, told):

@@ -11,6 +11,7 @@ from wattslice.frontend.cuda.read import read_cuda
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.resolver import resolve_launches
 from wattslice.pipeline.files import neighbours_of
+from wattslice.pipeline.incremental import IncrementalAnalyzer
 from wattslice_models.gpu import load_gpu
 
 
@@ -225,3 +226,34 @@ def test_what_the_files_of_a_program_have_by_the_same_name_is_of_each(tmp_path):
     }
     k, j = found_by(tmp_path, "k.cu", files)
     assert (k.grid[0], k.times, j.line) == (7, 1, None)
+
+
+REGISTERED = """#include <cstdio>
+#include <vector>
+__device__ int sink;
+__global__ void k(int n) { sink = n; }
+std::vector<int> all;
+struct Registered { Registered(int i) { all.push_back(i); } };
+static Registered one(3), two(4);
+int main() {
+  int n = 8;
+  FILE *file = fopen("absent.cfg", "r");
+  if (file) fscanf(file, "%d", &n);
+  k<<<1, 64>>>(n);
+  for (int i : all) k<<<i, 32>>>(all.size());
+}
+"""
+
+
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_what_is_done_before_main_is_done_once_however_the_file_is_named(tmp_path, monkeypatch, is_linked):
+    """The file is read again for `sink`, which it defines: by the name it was given as before."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "link").symlink_to("own")
+    monkeypatch.chdir(tmp_path / "own")
+    path = tmp_path / "link" / "a.cu" if is_linked else Path("a.cu")
+    told = found_by(path.parent, path.name, {"a.cu": REGISTERED})
+    assert [(one.times, one.arguments) for one in told] == [(1, (None,)), (2, (2,))]
+    config = make_config(Options(paths=(path,), gpu="v100", no_cache=True))
+    found = IncrementalAnalyzer(config).analyze(path, REGISTERED)
+    assert [kernel.launch.times for kernel in found.kernels] == [1, 2]

@@ -36,6 +36,13 @@ def caller_files(path: Path, names: frozenset[str], around: Surroundings | None 
     return callers
 
 
+def as_asked(file: Path, own: Path) -> Path:
+    """A file that was found; `own` where it is that one: what two readings of one file have is the same only
+    where both name it alike.
+    """
+    return own if file == own.resolve() else file
+
+
 def _defines(file: Path, names: frozenset[str], around: Surroundings) -> bool:
     return _definitions(names).search(around.text(str(file)).content)
 

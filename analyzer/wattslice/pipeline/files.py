@@ -306,7 +306,7 @@ def neighbours_of(path: Path, config: Config) -> Neighbours:
         partial(read_callers, path, options=config.parse, around=around),
         partial(read_launcher, path, options=config.parse, around=around),
         arguments,
-        lambda sought: read_definitions(*sought, options=config.parse, around=around),
+        lambda sought: read_definitions(*sought, options=config.parse, around=around, own=path),
         partial(read_linking, path, options=config.parse, around=around),
         partial(read_sharing, path, options=config.parse, around=around),
     )

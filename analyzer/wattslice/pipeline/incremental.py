@@ -24,6 +24,7 @@ from wattslice.frontend.cuda.read import CallerProgram, first_launcher, read_cal
 from wattslice.frontend.inputs import open_text
 from wattslice.frontend.limits import MOST_S
 from wattslice.frontend.neighbours import (
+    as_asked,
     caller_files,
     definition_files,
     linking_files,
@@ -167,7 +168,7 @@ class _RememberedStages(Stages):
             return self._read_caller(file, config, names)
 
         def programs(files: tuple[Path, ...], names: frozenset[str]) -> tuple[Program, ...]:
-            found = [read(file, names).program for file in files]
+            found = [read(as_asked(file, path), names).program for file in files]
             return tuple(program for program in found if program is not None)
 
         return Neighbours(

@@ -255,7 +255,7 @@ def launches_in(
         partial(read_callers, path),
         partial(read_launcher, path),
         find_arguments,
-        lambda sought: read_definitions(*sought),
+        lambda sought: read_definitions(*sought, own=path),
         partial(read_linking, path),
         partial(read_sharing, path),
     )

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from wattslice.errors import FrontendError
 from wattslice.frontend.inputs import Inputs, Recording, digest_of_text, file_bytes, note_inputs, recorded
 from wattslice.frontend.neighbours import (
+    as_asked,
     caller_files,
     definition_files,
     launcher_files,
@@ -72,14 +73,19 @@ def read_callers(
     path: Path, names: frozenset[str], options: ParseOptions | None = None, around: Surroundings | None = None
 ) -> tuple[Program, ...]:
     """The host functions near `path` that call `names`, with their own callers; never fails."""
-    return _read_all(caller_files(path, names, around), names, options)
+    return _read_all(caller_files(path, names, around), names, options, path)
 
 
 def read_definitions(
-    path: Path, names: frozenset[str], options: ParseOptions | None = None, around: Surroundings | None = None
+    path: Path,
+    names: frozenset[str],
+    options: ParseOptions | None = None,
+    around: Surroundings | None = None,
+    *,
+    own: Path | None = None,
 ) -> tuple[Program, ...]:
-    """The host code near `path` that defines `names`; never fails."""
-    return _read_all(definition_files(path, names, around), names, options)
+    """The host code near `path` that defines `names`, for the file `own` if not for it; never fails."""
+    return _read_all(definition_files(path, names, around), names, options, own or path)
 
 
 def read_linking(
@@ -89,20 +95,20 @@ def read_linking(
     around: Surroundings | None = None,
 ) -> tuple[Program, ...]:
     """The host code near `path` that may launch its `kernels` without including it; never fails."""
-    return _read_all(linking_files(path, kernels, around), kernels, options)
+    return _read_all(linking_files(path, kernels, around), kernels, options, path)
 
 
 def read_sharing(
     path: Path, names: frozenset[str], options: ParseOptions | None = None, around: Surroundings | None = None
 ) -> tuple[Program, ...]:
     """The host code near `path` that calls and launches some of `names` as it does; never fails."""
-    return _read_all(sharing_files(path, names, around), plain_names(names), options)
+    return _read_all(sharing_files(path, names, around), plain_names(names), options, path)
 
 
 def _read_all(
-    files: tuple[Path, ...], names: frozenset[str], options: ParseOptions | None
+    files: tuple[Path, ...], names: frozenset[str], options: ParseOptions | None, own: Path
 ) -> tuple[Program, ...]:
-    found = (read_caller(file, names, options) for file in files)
+    found = (read_caller(as_asked(file, own), names, options) for file in files)
     return tuple(caller.program for caller in found if caller.program is not None)
 
 

@@ -349,13 +349,14 @@ def _follow_helpers(
 
 
 def _callees(function: Function) -> set[str]:
-    """The names of what a function calls, and of the functions that it hands on, as to a thread."""
-    return {
-        expr.name if isinstance(expr, Call) else expr.value
-        for part in (function, *function.lambdas)
-        for expr in ir.expressions_below(part.body)
-        if isinstance(expr, Call) or (isinstance(expr, ir.Text) and expr.type.name == "function")
-    }
+    """The names of what a function calls, and of the functions that it hands on, as to a thread; and of
+    what the program runs at its end.
+    """
+    every = [expr for part in (function, *function.lambdas) for expr in ir.expressions_below(part.body)]
+    calls = [expr for expr in every if isinstance(expr, Call)]
+    given = {expr.value for expr in every if isinstance(expr, ir.Text) and expr.type.name == "function"}
+    at_exit = {call.callee for call in calls if call.name == ir.AT_EXIT}
+    return {call.name for call in calls} | given | at_exit
 
 
 def _is_helper(unit: Unit, function: Node) -> bool:
