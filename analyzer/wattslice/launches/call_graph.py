@@ -265,14 +265,13 @@ class CallGraph:
         }
 
     @cached_property
-    def names_of_kernels(self) -> frozenset[ir.Variable]:
-        """Variables that are declared with a kernel as their value, and never get another one."""
+    def fixed_names(self) -> frozenset[ir.Variable]:
+        """Variables that are declared with a name as their value, as of a kernel, and never get another one."""
         declared = (
             stmt.variable
             for function in self.functions
             for stmt in ir.walk_statements(function.body)
             if isinstance(stmt, ir.Declare) and isinstance(stmt.value, ir.Text)
-            if stmt.value.value in self.kernels
         )
         return frozenset(declared).difference(*map(self.changed_in, self.functions))
 

@@ -350,7 +350,7 @@ class Interpreter(HostLoops):
         holds this one wherever it is run.
         """
         pointer = None if node.function is None else ir.read_variable(node.function)
-        if kernel not in (known := self._graph.kernels_as_values) or pointer in self._graph.names_of_kernels:
+        if kernel not in (known := self._graph.kernels_as_values) or pointer in self._graph.fixed_names:
             return ()
         types = [parameter.type for parameter in self._graph.kernels[kernel].parameters]
         others = (name for name in known if name != kernel)

@@ -464,12 +464,15 @@ def _told_apart(names: Sequence[str], room: int) -> Iterator[str]:
     for name in names:
         template, _, arguments = name.partition("<")
         given.setdefault(template, set()).add(arguments)
+    shared: dict[str, int] = {}
+    for template, every in given.items():
+        alike = takewhile(lambda letters: len({*letters}) == 1, zip(*every, strict=False))
+        is_cut = any(len(template) + len(one) >= room for one in every)
+        shared[template] = len("".join(one for one, *_ in alike).rstrip(_IN_WORDS)) if is_cut else 0
     for name in names:
         template, _, arguments = name.partition("<")
-        is_cut = any(len(template) + len(one) >= room for one in given[template])
-        alike = takewhile(lambda letters: len({*letters}) == 1, zip(*given[template], strict=False))
-        shared = len("".join(one for one, *_ in alike).rstrip(_IN_WORDS))
-        yield f"{template}<…{arguments[shared:]}" if is_cut and 1 < shared < len(arguments) - 1 else name
+        left = arguments[shared[template] :]
+        yield f"{template}<…{left}" if 1 < len(left) < len(arguments) - 1 else name
 
 
 _IN_WORDS = f"{ascii_letters}{digits}_"
