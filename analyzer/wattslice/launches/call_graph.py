@@ -266,7 +266,7 @@ class CallGraph:
 
     @cached_property
     def fixed_names(self) -> frozenset[ir.Variable]:
-        """Variables that are declared with a name as their value, as of a kernel, and never get another one."""
+        """Variables declared with a name as their value, as that of a kernel, that never get another one."""
         declared = (
             stmt.variable
             for function in self.functions
