@@ -156,6 +156,7 @@ def rendered(analysis, show_all=False):
     return file.getvalue()
 
 
+@pytest.mark.slow
 def test_golden(golden, monkeypatch):
     monkeypatch.chdir(ROOT)
     config = make_config(Options(paths=(Path(SAMPLE),), gpu="v100"))

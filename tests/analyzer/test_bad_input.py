@@ -178,6 +178,7 @@ def test_included_pipes_and_devices_are_not_read(analyze):
         assert "no regular file" in run.err
 
 
+@pytest.mark.slow
 def test_nesting_beyond_what_is_followed_is_told(analyze):
     chain = "".join(f"if (n == {i}) x[0] = {i}; else\n" for i in range(600)) + "x[1] = 2;"
     Path("k.cu").write_text(kernel(chain))
@@ -186,6 +187,7 @@ def test_nesting_beyond_what_is_followed_is_told(analyze):
     assert only_power(run) is None
 
 
+@pytest.mark.slow
 def test_long_chains_are_followed(analyze):
     chain = "".join(f"if (n == {i}) x[0] = {i}; else\n" for i in range(100)) + "x[1] = 2;"
     Path("k.cu").write_text(kernel(chain + "x[2] = 0" + " + x[1]" * 1_200 + ";"))
@@ -193,6 +195,7 @@ def test_long_chains_are_followed(analyze):
     assert found["counts_per_thread"]["global_load"] == 1_200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "before"),
     [
@@ -247,6 +250,7 @@ def test_large_generated_code_is_answered_in_seconds(tmp_path, analyze_apart):
     assert found["counts_per_thread"]["fp32"] == 2
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_while_it_is_read(analyze):
     path = Path("k.cu")
     texts = [kernel("x[0] = 1;" * number) for number in (1, 500)]
@@ -295,6 +299,7 @@ def test_c_files_that_cannot_be_analysed(analyze, text, message):
     assert message in run.err
 
 
+@pytest.mark.slow
 def test_long_c_expressions_are_followed(analyze):
     Path("k.c").write_text("void k(float* x) { x[0] = 0" + " + x[1]" * 1_200 + "; }")
     (found,) = json.loads(analyze("k.c").out)["kernels"]

@@ -30,7 +30,11 @@ THIRTEEN = [path for path in CORPUS if path.parent.name == "wang2013"]
 @pytest.mark.parametrize(
     "path",
     [
-        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem == "string_match" else [])
+        pytest.param(
+            path,
+            id=path.stem,
+            marks=[pytest.mark.slow] if path.stem in ("string_match", "h264_intra") else [],
+        )
         for path in THIRTEEN
     ],
 )

@@ -84,6 +84,7 @@ def test_the_table_knows_many_values():
     } <= names
 
 
+@pytest.mark.slow
 def test_known_values_are_counted_as_they_are_interpreted(tmp_path):
     """Each in a kernel of its own, of one file."""
     texts = []

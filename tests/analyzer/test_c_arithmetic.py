@@ -82,6 +82,7 @@ def test_conversions(value, type_, result):
     assert converted(value, type_) == result
 
 
+@pytest.mark.slow
 @settings(max_examples=settings().max_examples * 6)
 @given(op=st.sampled_from(list(BinaryOp)), a=NUMBERS, b=NUMBERS, type_=st.sampled_from(INTEGERS))
 def test_lanes_compute_what_numbers_do(op, a, b, type_):

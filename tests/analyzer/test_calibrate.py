@@ -80,6 +80,7 @@ def test_a_reading_far_from_its_prediction_is_told(table):
     assert "were launch and settings these" in told
 
 
+@pytest.mark.slow
 def test_a_reading_outside_of_the_interval_that_results_is_told(table):
     """None of them is far off, but the kernel of the last disagrees with the others."""
     sizes = ",".join(f"n={1 << 24 << k}" for k in range(6)).split(",")
@@ -112,6 +113,7 @@ def test_a_reading_is_held_against_what_a_launch_wants_not_what_the_limit_leaves
     assert "it lies outside of the interval that results" in told
 
 
+@pytest.mark.slow
 def test_readings_that_contradict_each_other_are_told(table):
     def doubts(first: float, second: float, name: str = "k.cu:add", more: str = ",,") -> tuple[str, ...]:
         head = "kernel,power_w,core_mhz,memory_mhz,launch\n"

@@ -419,6 +419,7 @@ def test_each_source_root_holds_exactly_one_package(root):
     assert not [path for path in (ROOT / root).iterdir() if path.is_file()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["explain", "gpus", "gpus --format json", "analyze k.cu"])
 def test_a_reader_that_leaves_is_no_failure(source, command):
     source.write_text("__global__ void k(float* x) { x[0] = 1; }\n", encoding="utf-8")

@@ -15,13 +15,13 @@ from wattslice_models.gpu import load_gpu
 
 from .source_text import FACTORS
 
+LONG = ("string_match", "fft_radix2", "h264_intra", "gemm_registers", "lu", "aes128", "edit_distance")
+
 
 @pytest.mark.parametrize(
     "own",
     [
-        pytest.param(
-            own, id=own.name, marks=[pytest.mark.slow] if number % 3 or own.name == "string_match" else []
-        )
+        pytest.param(own, id=own.name, marks=[pytest.mark.slow] if number % 3 or own.name in LONG else [])
         for number, own in enumerate(load_manifest())
     ],
 )

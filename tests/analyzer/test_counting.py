@@ -201,6 +201,7 @@ def test_long_varying_loops_are_sampled_close_to_the_truth(tmp_path):
     assert operations.global_store == pytest.approx(3000 * 2999 * 2998 / 6, rel=0.02)
 
 
+@pytest.mark.slow
 def test_endless_loops_end(tmp_path):
     source = """__global__ void k(float *x) {
 int i = 1;

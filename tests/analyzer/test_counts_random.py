@@ -102,6 +102,7 @@ def check(folder: Path, file: int) -> None:
     assert not wrong, report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", range(QUICK_FILES))
 def test_counts_are_those_of_the_whole_grid(tmp_path: Path, file: int) -> None:
     check(tmp_path, file)
@@ -113,6 +114,7 @@ def test_counts_of_many_kernels_are_those_of_the_whole_grid(tmp_path: Path, file
     check(tmp_path, file)
 
 
+@pytest.mark.slow
 def test_dead_work_in_any_kernel_executes_nothing(tmp_path: Path) -> None:
     drawn = [draw(seed) for seed in range(2 * len(DEAD_WORK))]
     twins = [with_dead_work(kernel, seed) for seed, kernel in enumerate(drawn)]

@@ -113,6 +113,7 @@ def test_what_is_left_of_a_text_is_no_file(tmp_path) -> None:
     assert "file" not in str(launch.unknown_arguments)
 
 
+@pytest.mark.slow
 def test_a_file_too_long_to_follow_is_not_read_to_its_end(tmp_path) -> None:
     (tmp_path / "data.txt").write_bytes(b"1\n" * 200_000)
     code = 'int n = 0, x; while (fscanf(f, "%d", &x) == 1) n++;'

@@ -369,6 +369,7 @@ def mix_of(form: Form) -> InstructionMix:
     return lower_instructions(*launched(text_of(form)))
 
 
+@pytest.mark.slow
 def test_executed_instructions_are_those_of_the_compiler(tmp_path: Path):
     """Of all forms in one file, each in a namespace."""
     text, calls = "".join(f"#include <{header}>\n" for header in HEADERS), ""

@@ -298,6 +298,7 @@ def test_the_command_prints_errors(capsys):
     assert "energy model" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_pictures_of_an_evaluation_are_the_same_to_the_byte(quick, tmp_path):
     pytest.importorskip("matplotlib")
     first, again = (plot_evaluations([quick], tmp_path / name)["v100_pcie"] for name in ("a", "b"))

@@ -354,6 +354,7 @@ def test_compile_commands_hold_for_the_old_tree(repository: Repository):
     assert "PW002" not in result.stderr
 
 
+@pytest.mark.slow
 def test_every_format_tells_the_regression(repository: Repository):
     repository.commit(saxpy_dot_cu=SAXPY)
     repository.write("saxpy.cu", SAXPY.replace("x[i]", "x[i * 8]"))

@@ -60,6 +60,7 @@ def test_sizes_come_from_the_file_beside(tmp_path):
     assert launch.line == 7
 
 
+@pytest.mark.slow
 def test_what_is_assumed_of_a_file_beside_is_set_by_its_name(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     kernel = "struct Size { int n; }; __global__ void k(int n) {} void run(int n) { k<<<n, 32>>>(n); }"

@@ -576,6 +576,7 @@ def test_of_a_small_grid_some_blocks_are_evaluated_while_they_may_stand_for_all(
 TRIANGLE = "for (int t = i; t < 1024; t++) for (int u = 0; u <= t; u++) x[t] = u == i ? x[1] : 0.f;"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "launch", "reason"),
     [
@@ -598,6 +599,7 @@ def test_blocks_that_cannot_stand_for_all_are_not_evaluated_longer_than_there_is
     assert 0 < steps <= 600
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1200, 3600])
 def test_pieces_are_found_with_few_iterations_where_all_of_them_are_too_many(
     tmp_path, monkeypatch, stops, most

@@ -335,6 +335,7 @@ def test_objects_of_a_tree_are_walked(tmp_path, body, grid):
     assert (launch.grid[0], launch.times) == (grid, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body", ["root.round(n); k<<<n, 32>>>(1);", "if (asked()) root.all(v); k<<<v.size() + 1, 32>>>(1);"]
 )

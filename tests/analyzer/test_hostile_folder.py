@@ -144,6 +144,7 @@ save_picture(lambda figure: figure.text(0.5, 0.5, "watts"), (2, 2), [Path(sys.ar
 """
 
 
+@pytest.mark.slow
 def test_no_picture_is_drawn_as_the_folder_says(tmp_path):
     (tmp_path / "draw").mkdir()
     (tmp_path / "draw" / "draw.py").write_text(DRAWING)

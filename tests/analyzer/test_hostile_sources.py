@@ -148,6 +148,7 @@ def test_what_fills_the_stack_of_clang_is_refused_and_the_next_file_is_read(tmp_
     assert status == 2
 
 
+@pytest.mark.slow
 def test_a_kernel_whose_name_is_longer_than_the_file_system_allows_is_read(tmp_path):
     name = 5_000 * "k"
     status, told, *_ = analyzed(tmp_path, k=f"__global__ void {name}(int *p) {{ p[threadIdx.x] = 1; }}\n")
@@ -176,6 +177,7 @@ def test_tables_directives_and_comments_are_not_suspicious(text):
     assert not may_exhaust_stack(text.encode())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", named(MEMBERS, slow=("instances",)))
 def test_members_that_point_to_ever_more_types_are_followed_so_far(tmp_path, text):
     status, told, seconds, mib = analyzed(tmp_path, members=text)
@@ -259,6 +261,7 @@ def spin(seconds: float) -> str:
     return "done"
 
 
+@pytest.mark.slow
 def test_an_analysis_ends_when_its_time_is_up():
     begun = time.thread_time()
     with pytest.raises(AbandonedError, match=r"a\.cu: its analysis takes longer than 0\.1 s \(split"):
@@ -279,6 +282,7 @@ def test_an_analysis_ends_whatever_it_catches():
         limited(Path("a.cu"), stubborn, 0.1)
 
 
+@pytest.mark.slow
 def test_an_analysis_ends_in_any_thread():
     told: list[str] = []
 
@@ -295,6 +299,7 @@ def test_an_analysis_ends_in_any_thread():
     assert told == ["its analysis takes longer than 0.3 s"]
 
 
+@pytest.mark.slow
 def test_an_analysis_ends_when_it_takes_too_much_memory(monkeypatch):
     monkeypatch.setattr(limits, "MOST_BYTES", 64 << 20)
     kept: list[bytearray] = []
@@ -375,6 +380,7 @@ def check_partial(analysis: Analysis) -> None:
     assert unread_files(analysis) == ()  # one kernel was read
 
 
+@pytest.mark.slow
 def test_a_file_that_goes_beyond_a_limit_gives_what_it_has(tmp_path: Path, endless: list[str]):
     path = tmp_path / "a.cu"
     path.write_text(TEMPLATES)
@@ -393,6 +399,7 @@ def test_a_file_that_goes_beyond_a_limit_gives_what_it_has(tmp_path: Path, endle
     assert main(["analyze", str(path), "--no-cache", "-o", os.devnull]) == 0
 
 
+@pytest.mark.slow
 def test_an_editor_gets_what_there_is_and_the_rest_from_the_next_analysis(endless: list[str]):
     analyzer = IncrementalAnalyzer(make_config(Options(paths=(), no_cache=True)))
     check_partial(analyzer.analyze(Path("kernel.cu"), TEMPLATES))

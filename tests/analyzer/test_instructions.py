@@ -871,6 +871,7 @@ def test_powers_of_two_that_copies_divide_by_are_shifts_and_masks():
     assert (mix.number(K.SHF), mix.number(K.LOP), mix.number(K.MUFU)) == (6, 6, 0)
 
 
+@pytest.mark.slow
 def test_a_product_of_matrix_tiles_is_no_shuffle():
     path = next(path for path in CORPUS if path.stem == "gemm_tensor")
     launch = resolve_launches(read_cuda(path), NO_OVERRIDES, load_gpu("a100"))[0]

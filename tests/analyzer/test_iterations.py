@@ -126,6 +126,7 @@ def test_a_loop_without_a_counter_is_followed_to_its_end(start: str, truth: floa
     assert not profile.assumptions
 
 
+@pytest.mark.slow
 def test_a_loop_that_is_cut_says_after_how_many_iterations():
     profile = count(kernel("unsigned i = 1; while (i != 0) { s += x[i]; i = i * 1664525u + 1013904223u; }"))
     (loop,) = profile.loops
@@ -314,6 +315,7 @@ def test_a_warp_runs_as_often_as_its_busiest_lane_however_many_run_alike():
     assert means.tolist() == pytest.approx([(2 * 31 + 63) / 3, (2 * 95 + 127) / 3])
 
 
+@pytest.mark.slow
 def test_regions_that_run_together_share_a_row_of_what_was_looked_at():
     """The same answers with a third of the memory, where a body has many regions."""
     statements = "".join(f"s += x[{k}];" for k in range(40))

@@ -73,6 +73,7 @@ def rules(analysis: Analysis) -> set[str]:
 LAUNCHED = [("k1.cu", "k1", 4096, 7, "host code"), ("k2.cu", "k2", 4096, 8, "host code")]
 
 
+@pytest.mark.slow
 def test_each_launch_of_an_included_kernel_is_told_once(folder: Path):
     write(folder, k1=KERNEL.replace("NAME", "k1"), k2=KERNEL.replace("NAME", "k2"), main=MAIN)
     analysis = run("k1.cu", "k2.cu", "main.cu")
@@ -223,6 +224,7 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_the_gate_compares_real_launches_only(folder: Path):
     write(folder, k1=KERNEL.replace("NAME", "k1"), k2=KERNEL.replace("NAME", "k2"), main=MAIN)
     invoke = CliRunner().invoke
@@ -243,6 +245,7 @@ def test_the_gate_compares_real_launches_only(folder: Path):
         assert "1 of 2 worse" in result.output, result.output
 
 
+@pytest.mark.slow
 def test_a_fragment_is_compared_with_whoever_includes_it(folder: Path):
     wrapper = "void go(float *x, int n) { k1<<<n / 256, 256>>>(x, n); }\n"
     main = '#include "k1.cu"\n#include "wrapper.cu"\nint main() { go(0, 1 << 20); }\n'
@@ -365,6 +368,7 @@ def test_the_launch_of_a_declared_kernel_is_followed_in_the_editor_and_the_cache
             assert told(analysis) == [("k1.cu", "k1", blocks, 2, "host code")]
 
 
+@pytest.mark.slow
 def test_the_gate_follows_a_declared_kernel_through_files_that_call_each_other(folder: Path):
     files = {
         "k1": KERNEL.replace("NAME", "k1"),
@@ -389,6 +393,7 @@ def test_the_gate_follows_a_declared_kernel_through_files_that_call_each_other(f
         assert [line.split()[:2] for line in worse] == [["error", place]], (changed, result.output)
 
 
+@pytest.mark.slow
 def test_in_a_small_repository_the_launch_may_be_far_from_the_kernel(folder: Path):
     declared = "__global__ void k1(float *, int); void step(int);"
     step = "void step(int n) { k1<<<n, 256>>>(0, n); }"

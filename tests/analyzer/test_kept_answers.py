@@ -200,6 +200,7 @@ def test_links_and_folders_of_a_makefile_make_it_run_again(folder, ran, capfd, b
     assert len(ran) == 2
 
 
+@pytest.mark.slow
 def test_a_stdout_that_takes_nothing_is_told(folder, capfd):
     words = [sys.executable, "-m", "wattslice", *ANALYZE]
     assert subprocess.run(words, check=False, stdout=subprocess.DEVNULL).returncode == 0

@@ -121,6 +121,7 @@ BITS = "unsigned v = threadIdx.x, m = 0; {0} for (int k = 0; k < m; k++) x[k] = 
 SET = sum(t.bit_count() for t in range(32)) / 32
 
 
+@pytest.mark.slow
 def test_what_floating_point_numbers_of_indices_decide_is_known(tmp_path):
     f = np.float32
     points = [(f(t) * f(3) / f(100) - f(2), f(t % 8) / f(7)) for t in range(32)]

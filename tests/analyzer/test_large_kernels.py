@@ -262,6 +262,7 @@ def repetition(looks: list[folding.Looks], at: int) -> tuple[int, int]:
     return 1, 1
 
 
+@pytest.mark.slow
 def test_repetitions_are_found_as_by_looking_at_each(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(folding, "MOST_LITERAL", 1000)
     draw, found = Random(18), set[tuple[int, int]]()

@@ -223,6 +223,7 @@ def check(folder: Path, seeds: range) -> int:
     return numbers
 
 
+@pytest.mark.slow
 def test_launches_are_those_of_the_run(tmp_path):
     assert check(tmp_path, range(QUICK_PROGRAMS)) >= QUICK_PROGRAMS // 4
 

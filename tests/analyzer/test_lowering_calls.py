@@ -266,6 +266,7 @@ def test_inline_assembly_accesses_have_their_address(tmp_path, asm, expected):
     assert code(kernel_of(tmp_path, body.format(f"MACRO({asm})"), "int* q, int n", before)) == direct
 
 
+@pytest.mark.slow
 def test_inlining_has_a_budget_that_the_kernels_own_size_does_not_use_up(tmp_path, monkeypatch):
     before = "__device__ float f(float x) { return x * 2 + 1; }"
     large = kernel_of(tmp_path, "p[n] = p[1] + p[2];" * 3000 + "p[0] = f(p[1]);", before=before)

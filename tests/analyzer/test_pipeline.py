@@ -321,6 +321,7 @@ def test_one_unreadable_file_costs_only_itself(tmp_path):
         pipeline.analyze_files(make_config(Options(paths=(tmp_path / "zero.cu",))))
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same(tmp_path):
     for index in range(3):
         (tmp_path / f"k{index}.cu").write_text(SAXPY.replace("saxpy", f"saxpy{index}"))

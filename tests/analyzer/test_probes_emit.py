@@ -109,6 +109,7 @@ def test_headers_are_put_in_place(tmp_path):
     assert program_of(source)[3].startswith("__global__ void k")
 
 
+@pytest.mark.slow
 def test_a_header_that_no_line_names(tmp_path):
     (tmp_path / "h.cuh").write_text(
         "__device__ int f(int i) { if (i) return 1; return 0; }", encoding="utf-8"

@@ -394,6 +394,7 @@ def test_every_json_key_is_documented(projected):
     assert keys["best"]["least-energy"] == keys["pareto_front"][0]
 
 
+@pytest.mark.slow
 def test_the_command_writes_json_and_pictures(write, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     path, picture = write(BASE), tmp_path / "plot.svg"

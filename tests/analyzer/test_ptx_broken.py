@@ -126,6 +126,7 @@ def test_hostile_text_takes_no_time(text: str) -> None:
     assert all(len(found.message) < 300 for found in module.problems)
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_lines_take_seconds() -> None:
     line = "\tfma.rn.f32 \t%f4, %f1, 0f3F800000, %f3;\n\tst.global.f32 \t[%rd3+16], %f4;\n"
     begin = time.process_time()
@@ -172,6 +173,7 @@ def test_an_instruction_written_and_read_again_is_the_same(
     assert (read_again.operands, read_again.guard) == (tuple(operands), guard)
 
 
+@pytest.mark.slow
 @given(
     st.text(max_size=200)
     | st.lists(

@@ -120,6 +120,7 @@ def _graph(seed: int) -> tuple[list[Ending], frozenset[int]]:
     return endings, frozenset(node for node in range(size) if chance.random() < 0.3)
 
 
+@pytest.mark.slow
 def test_the_way_through_a_structured_function_is_the_way_through_its_graph():
     structured = 0
     for seed in range(1500):

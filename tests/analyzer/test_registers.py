@@ -147,6 +147,7 @@ def test_unrolled_copies_load_ahead(tmp_path):
     assert register_pressure(kernel(tmp_path, body.format("n"))).ahead == 16  # of a loop of unknown length
 
 
+@pytest.mark.slow
 @pytest.mark.nvcc
 def test_arrays_and_tiles_against_ptxas(tmp_path):
     kernels = cuda_kernels(tmp_path, TILES + ARRAYS)

@@ -103,6 +103,7 @@ def test_markdown_shows_text_as_it_is(text: str):
     assert {token.type for token in inline.children or []} <= {"text", "text_special"}
 
 
+@pytest.mark.slow
 def test_the_summary_keeps_to_its_room_and_says_so():
     findings = many(9_000, text="a | b `c` ")
     text = step_summary(replace(ANALYSIS, kernels=(MATMUL,) * 9_000), findings)

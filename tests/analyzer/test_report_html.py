@@ -251,6 +251,7 @@ def test_no_kernel_gives_a_page_as_well():
     assert "0 launches" in render_html(EMPTY)
 
 
+@pytest.mark.slow
 def test_five_thousand_lines_are_quick(tmp_path):
     lines = tuple(f"    x[{number}] = y[{number}] * 2.0f; // line {number}" for number in range(5000))
     heat = tuple(LineHeat("src/matmul.cu", number, 0.02, 0.0002, lines[0]) for number in range(1, 5001))

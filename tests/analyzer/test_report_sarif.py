@@ -205,6 +205,7 @@ def test_messages_hold_no_links_and_stay_short():
     assert len(result["message"]["text"]) == MAX_TEXT
 
 
+@pytest.mark.slow
 @settings(max_examples=settings().max_examples // 2)
 @given(st.text(), st.text())
 def test_any_text_gives_valid_utf8(message: str, kernel: str):
@@ -232,6 +233,7 @@ def many(number: int, text: str = "") -> tuple[Finding, ...]:
     )
 
 
+@pytest.mark.slow
 def test_30_000_findings_stay_within_the_limits():
     findings = many(30_000)
     begin = time.process_time()
@@ -268,6 +270,7 @@ def test_a_file_too_large_for_upload_loses_its_least_important_results(monkeypat
     )
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_bytes_whatever_the_locale(tmp_path: Path):
     (tmp_path / "a.cu").write_text(SOURCE + "// \N{GREEK SMALL LETTER MU}\n", encoding="utf-8")
     command = [sys.executable, "-m", "wattslice", "analyze", "a.cu", "--format", "sarif"]

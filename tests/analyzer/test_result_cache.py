@@ -102,6 +102,7 @@ def test_the_second_run_analyses_nothing_and_says_the_same(config, analysed):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gpu", ["v100", "gtx280"])
 def test_all_that_a_result_can_hold_reads_back_exactly(tmp_path, analysed, gpu):
     files = tuple(sorted((Path(__file__).parent / "hand_counted").glob("[bc]*.cu")))

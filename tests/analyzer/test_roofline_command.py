@@ -164,6 +164,7 @@ def test_no_kernel_of_the_corpus_lies_above_its_roof(gpu, folder):
         assert 0.5 < max(share for share in shares if share is not None) <= 1.0
 
 
+@pytest.mark.slow
 def test_a_kernel_at_the_power_limit_lies_on_its_lines(capsys):
     gpu, name, slower = "gtx580", "gemmTensor", 1.27
     path = KERNELS / "linear_algebra/gemm_tensor.cu"
@@ -323,6 +324,7 @@ def test_pictures_have_all_panels_and_the_same_bytes_twice(capsys, source, tmp_p
     assert svg.read_text().count('id="axes_') == 3
 
 
+@pytest.mark.slow
 def test_the_legend_has_room_for_what_it_tells(source, monkeypatch):
     config = make_config(Options(paths=(source,), gpu="v100", no_cache=True))
     shown = rooflines_of_gpu(config, Coefficients.AUTO, None, analyze_files(config))
@@ -374,6 +376,7 @@ def test_kernels_of_one_name_can_be_told_apart(capsys, monkeypatch, tmp_path, co
     assert max(map(len, out.splitlines())) <= int(columns)
 
 
+@pytest.mark.slow
 def test_a_time_roof_alone_is_drawn_too(capsys, source, tmp_path):
     path = tmp_path / "time.svg"
     assert run(capsys, str(source), "--gpu", "gtx480", "--no-cache", "-o", str(path))[0] == 0

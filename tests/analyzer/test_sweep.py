@@ -358,6 +358,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_measured_variants_correct_the_others(kernel: Path, before: dict[str, Any]):
     table = measured_table(kernel, before["variants"][::2], 0.5)
     status, after = swept(kernel, "-D", "TILE=1,2,4,8", "-D", "BLOCK=64,256", "--measured", str(table))
@@ -429,6 +430,7 @@ def test_what_teaches_nothing_is_told(
     assert complaint in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_table_says_what_was_learnt(
     kernel: Path, before: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ):

@@ -92,6 +92,7 @@ SET_SIZES = (
 """What is launched with, the sizes that are set, the grid."""
 
 
+@pytest.mark.slow
 def test_sizes_that_are_set():
     """In one file, in which each has a kernel, a function and tensors of its own."""
 

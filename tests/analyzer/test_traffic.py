@@ -46,6 +46,7 @@ def test_streaming_moves_every_byte_once_at_every_level(tmp_path):
     assert moved.gathered == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("launch", ["k=65536:256", "k=256,256:256"])
 def test_one_block_of_each_kind_reaches_what_the_launch_reaches(tmp_path, launch):
     row = "int row = blockIdx.y * gridDim.x + blockIdx.x, i = row * 256 + threadIdx.x, t = row % 256;"

@@ -58,6 +58,7 @@ def test_a_new_gpu_is_a_file_and_one_command(table, tmp_path, capsys):
     assert not any("scaled from" in entry["message"] for entry in report["diagnostics"])
 
 
+@pytest.mark.slow
 def test_what_was_trained_is_written_and_the_same_each_time(table, tmp_path, capsys, monkeypatch):
     words = ["train", "--gpu", "h200", "--data", str(table), "--model", "mean", "--seed", "5"]
     assert main([*words, "--out", str(tmp_path / "a")]) == 0
@@ -157,6 +158,7 @@ def test_variants_of_a_few_programs_choose_nothing():
     assert choose((candidate("regression", 0.1),), {}).name == "regression"
 
 
+@pytest.mark.slow
 def test_a_card_has_the_means_beside_a_model_that_was_trained_alone(table):
     alone = train(training_data((load_gpu("h200"),), (table,)), "energy")
     runs = sum(part.ratio is not None for part in alone.entries[0].held_out)
@@ -357,6 +359,7 @@ def test_a_mean_is_never_what_auto_takes(table, tmp_path, capsys, monkeypatch):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_pictures")
 def test_models_of_a_user_answer_at_once(table):
     assert main(["train", "--gpu", "h200", "--data", str(table), "--model", "energy"]) == 0

@@ -116,6 +116,7 @@ def test_what_is_stored_corrects_a_sweep_as_the_table_itself_does(
     assert again == with_table  # it corrects the plain predictions, not the corrected ones
 
 
+@pytest.mark.slow
 def test_an_analysis_is_corrected_as_a_whole_and_says_so(kernel: Path):
     before = figures(kernel)
     teach(kernel)
@@ -136,6 +137,7 @@ def test_an_analysis_is_corrected_as_a_whole_and_says_so(kernel: Path):
     assert not [note for note in notes if note.startswith("other: ") and "measured variants" in note]
 
 
+@pytest.mark.slow
 def test_what_was_taught_never_draws_more_than_the_board_may(kernel: Path, monkeypatch: pytest.MonkeyPatch):
     """Whatever was stored: watts as far above the limit are refused where they are taught."""
     table = measured_table(kernel)
@@ -175,6 +177,7 @@ void run(float *y) { hot<<<4800, 256>>>(y, 0.5f); }
 """
 
 
+@pytest.mark.slow
 def test_watts_measured_below_the_limit_are_not_taken_for_those_that_a_launch_wants(tmp_path: Path):
     """A board that stays at 119 W where 153 are predicted, more than its limit of 140, does not want 130."""
     path, table = tmp_path / "hot.cu", tmp_path / "hot.csv"
@@ -255,6 +258,7 @@ def test_watts_above_what_sensors_show_at_the_limit_are_refused_unless_the_real_
     assert main([*sweep, "rtx_a4000"]) == 0
 
 
+@pytest.mark.slow
 def test_watts_between_the_limit_and_what_sensors_show_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -283,6 +287,7 @@ def hot_figures(path: Path) -> Any:
     return found
 
 
+@pytest.mark.slow
 def test_odds_of_a_budget_reach_as_far_as_the_sensor_showed(tmp_path: Path):
     path = tmp_path / "hot.cu"
     assert train_hot(path, hot_table(tmp_path / "hot.csv", *[139.0] * 5)) == 0
@@ -306,6 +311,7 @@ def test_coefficients_that_cannot_be_read_are_told_when_variants_are_to_teach(
     assert "no measured variant has figures" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_teaches_is_kept_from_a_table_that_teaches_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -327,6 +333,7 @@ def test_what_teaches_is_kept_from_a_table_that_teaches_nothing(
     assert "earlier" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_many_variants_that_confirm_the_prediction_teach_its_interval(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -385,6 +392,7 @@ def test_a_kernel_that_was_renamed_is_told_from_what_was_taught(kernel: Path):
     )
 
 
+@pytest.mark.slow
 def test_a_gate_says_that_what_was_taught_is_not_used(kernel: Path, capsys: pytest.CaptureFixture[str]):
     assert train(kernel, measured_table(kernel), *LAUNCH) == 0
     words = ("gate", str(kernel), "--gpu", "v100", "--max-power", "300", "--no-cache")
@@ -492,6 +500,7 @@ USES_EDITED = (
 INDEX = "(blockIdx.x * TILE + i) * blockDim.x + threadIdx.x];\n    __sync"
 
 
+@pytest.mark.slow
 def test_an_edited_device_function_is_an_edit_of_its_kernel(kernel: Path):
     source = SOURCE.replace(f"= x[{INDEX}", f"= twice(x[{INDEX}".replace("];", "]);"))
     source = "__device__ float twice(float v) { return more(v); }\n" + source
@@ -554,6 +563,7 @@ def test_an_edit_in_an_included_header_is_one_where_the_kernel_uses_it(
     assert (after.power.high_w / after.power_w > 1.1 * taught.power.high_w / taught.power_w) == is_edit
 
 
+@pytest.mark.slow
 def test_another_definition_on_the_command_line_is_an_edit_but_of_macros_that_were_varied(kernel: Path):
     source = SOURCE.replace(" = s[i]", " = SCALE * s[i]")
     kernel.write_text("#ifndef SCALE\n#define SCALE 1\n#endif\n" + source)
@@ -570,6 +580,7 @@ def test_another_definition_on_the_command_line_is_an_edit_but_of_macros_that_we
     assert USES_EDITED in told("SCALE=3", "TILE=8")
 
 
+@pytest.mark.slow
 def test_an_edit_is_seen_of_a_kernel_that_stands_in_a_header(kernel: Path):
     header = kernel.with_name("copy.h")
     body, _, host = SOURCE.partition("void run(")
@@ -666,6 +677,7 @@ def test_watts_that_no_such_board_draws_are_refused(kernel: Path, capsys, power_
     assert f"{table}:4: {told} (correct or remove this variant)" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_watts_far_from_the_predicted_ones_are_told(kernel: Path, capsys):
     table = measured_table(kernel)
     header, *rows = (line.rsplit(",", 1) for line in table.read_text().splitlines())
@@ -676,6 +688,7 @@ def test_watts_far_from_the_predicted_ones_are_told(kernel: Path, capsys):
     assert told in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_seconds_of_another_unit_are_told(kernel: Path, capsys):
     table = measured_table(kernel)
     header, *rows = (line.split(",") for line in table.read_text().splitlines())
@@ -704,6 +717,7 @@ def test_another_board_file_or_kernel_has_nothing_of_it(kernel: Path):
     assert sorted(str(one.basis.variants) for one in analyze([kernel], gpu="v100").kernels) == ["10", "None"]
 
 
+@pytest.mark.slow
 def test_nothing_beside_the_sources_is_looked_at(kernel: Path, tmp_path: Path):
     """What a repository holds cannot correct predictions: only the user's data folder counts."""
     beside = tmp_path / "v100"
@@ -712,6 +726,7 @@ def test_nothing_beside_the_sources_is_looked_at(kernel: Path, tmp_path: Path):
     assert figures(kernel).basis.variants is None
 
 
+@pytest.mark.slow
 def test_a_gate_compares_with_what_was_taught_on_both_sides(
     kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -730,6 +745,7 @@ def test_a_gate_compares_with_what_was_taught_on_both_sides(
     assert main(["gate", str(kernel), *words, "--baseline", str(baseline)]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "status"), [("copy", 1), ("renamed", 0)])
 def test_a_gate_warns_only_where_one_side_is_corrected(
     kernel: Path, name: str, status: int, capsys: pytest.CaptureFixture[str]
@@ -751,6 +767,7 @@ def test_a_gate_warns_only_where_one_side_is_corrected(
     assert ("not known alike" in told) == (name == "renamed")
 
 
+@pytest.mark.slow
 def test_a_cache_file_of_kernel_tuner_teaches_as_well(kernel: Path, capsys: pytest.CaptureFixture[str]):
     rows = plain_variants(kernel)[::5]
     entries = {
@@ -793,6 +810,7 @@ def test_milliwatts_and_parameters_of_a_cache_that_nobody_mentions(kernel: Path,
     assert "FOO: neither --launch nor a source of" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_predictions_are_no_measurements(kernel: Path, capsys: pytest.CaptureFixture[str]):
     cache = kernel.with_name("predicted.json")
     common = ("sweep", str(kernel), "--gpu", "v100", "--jobs", "1", *SPACE)
@@ -823,6 +841,7 @@ def test_options_of_variants_need_variants(kernel: Path, capsys: pytest.CaptureF
     assert "without --variants there is no use for SOURCE, launches" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_launch_in_the_table_counts_before_all_others(kernel: Path):
     """The same is learnt as with --launch of the right grid, whatever the command line or the host say."""
     folder = kernel.with_name("kept")
@@ -878,6 +897,7 @@ def test_what_was_not_predicted_or_not_measured_is_counted(kernel: Path, capsys:
     assert "watts: 1 measured variant teaches nothing; they are missed by" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_nothing_is_taught_where_the_launch_is_a_guess(kernel: Path, capsys: pytest.CaptureFixture[str]):
     table = measured_table(kernel)
     kernel.write_text(SOURCE.partition("__global__ void other")[0])

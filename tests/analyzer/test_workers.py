@@ -43,6 +43,7 @@ def config(tmp_path: Path) -> Config:
     return Config(files=tuple(sorted(tmp_path.glob("*.cu"))), gpu=GpuChoice("v100"))
 
 
+@pytest.mark.slow
 def test_everybody_says_the_same(config, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(clusters, "CONNECT_TIMEOUT_S", HANG_S)
@@ -124,6 +125,7 @@ def test_a_scheduler_that_does_not_answer_is_named(config, monkeypatch):
         pipeline.analyze_files(far)
 
 
+@pytest.mark.slow
 def test_a_client_that_fails_half_made_is_closed_at_once(config, capfd, monkeypatch):
     monkeypatch.setattr(clusters, "CONNECT_TIMEOUT_S", HANG_S)
     without_certificates = Execution(backend=Backend.DASK, scheduler="tls://127.0.0.1:1")

@@ -36,6 +36,7 @@ def test_names_are_unique_and_fit_for_files(plan: tuple[Configuration, ...]):
     assert all(re.fullmatch(r"[\w.-]{1,120}", name) for name in names)
 
 
+@pytest.mark.slow
 def test_every_slice_of_the_grid_is_there_with_its_source(plan: tuple[Configuration, ...]):
     slices = {entry.benchmark: entry for entry in plan if entry.dataset == "slices-1a2b3c4d"}
     grid = default_grid(SM_COUNT)

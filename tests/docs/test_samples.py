@@ -30,10 +30,17 @@ STEP = re.compile(
     r"<!-- (file|run|sample|watch|python|show|change|git): (.*?) -->\n(?:```\w*\n(.*?)```\n)?", re.DOTALL
 )
 TIME = re.compile(r"\d[\d.]* (ms|µs|s)\b")
+LONG = ("roofline.md", "examples.md", "sweep.md")  # their commands take most of a second
 WITH_STEPS = [page for page in PAGES if STEP.search(page.read_text(encoding="utf-8"))]
 
 
-@pytest.mark.parametrize("page", WITH_STEPS, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in LONG else [])
+        for page in WITH_STEPS
+    ],
+)
 def test_a_page_shows_what_happens(page, monkeypatch, tmp_path, capsys, request):
     text = page.read_text(encoding="utf-8")
     renewed, end = "", 0

@@ -178,6 +178,7 @@ def test_clocks_of_numbered_gpus_become_factors():
     assert len(model.inputs) == 4
 
 
+@pytest.mark.slow
 def test_a_gpu_never_measured_is_judged_by_its_catalogue_numbers():
     def relative(density: float, clock: float) -> float:
         return (0.3 + 0.1 * math.log2(1 + density)) * (0.4 + 0.6 * clock)
@@ -217,6 +218,7 @@ def test_too_little_data_names_what_is_needed(data: tuple[Example, ...], message
         WaveletLearner().fit(data)
 
 
+@pytest.mark.slow
 def test_numbered_gpus_need_benchmarks_at_the_same_clocks():
     data = tuple(
         measured(f"b{number}", shares((density, 1.0), relative_clock=0.5 + number / 10), 100.0 + density)
@@ -234,6 +236,7 @@ def test_inputs_and_watts_that_never_vary_are_no_trouble(learner: WaveletLearner
     assert learner.fit(data).predict(data[0].subject).power_w == pytest.approx(120.0)
 
 
+@pytest.mark.slow
 def test_training_leaves_the_settings_of_torch_alone(mixtures: tuple[Example, ...]):
     threads = torch.get_num_threads()
     torch.set_num_threads(2)

@@ -17,6 +17,7 @@ print(*{name.partition(".")[0] for name, module in sys.modules.items()
 """
 
 
+@pytest.mark.slow
 def test_what_a_piece_imports_travels() -> None:
     done = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True)
     (line,) = (line for line in SCRIPT.read_text().splitlines() if line.startswith("modules=("))
@@ -72,6 +73,7 @@ def test_the_time_limit_and_the_packages_hold_wherever_the_verb_stands(
     assert installed.endswith("msgspec PyWavelets")
 
 
+@pytest.mark.slow
 def test_another_verb_has_the_packages_and_no_limit(tmp_path: Path):
     python = python_in(tmp_path, imports=False, installs=True)
     done = call(python, "merge", "piece-01.tar.gz")

@@ -35,6 +35,7 @@ def lives(process: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_what_the_profiler_started_ends_with_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(counters, "LIMIT_S", 0.5)
     ncu = script(tmp_path / "ncu", f"sleep 600 &\necho $! > {tmp_path}/child\nwait")

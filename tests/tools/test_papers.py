@@ -69,6 +69,7 @@ def test_the_claims_of_choi_are_told_with_their_verdict() -> None:
     assert "recalled, not re-read" in text
 
 
+@pytest.mark.slow
 def test_the_pictures_of_choi_are_those_that_the_page_shows(tmp_path: Path) -> None:
     text = papers_markdown()
     for path in plot_choi2013(tmp_path):

@@ -17,6 +17,7 @@ int main(int argc, char **argv) { k<<<1000, 256>>>(0, atoi(argv[1])); }
 """
 
 
+@pytest.mark.slow
 def test_all_time_goes_to_packages_that_an_analysis_runs_through(tmp_path):
     file = tmp_path / "k.cu"
     file.write_text(KERNEL)

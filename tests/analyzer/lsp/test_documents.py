@@ -38,6 +38,7 @@ def offset_of(text: str, line: int, column: int) -> int:
     return sum(map(len, lines[:line])) + min(column, len(lines[line].rstrip("\r\n")))
 
 
+@pytest.mark.slow
 @given(TEXTS, st.lists(st.tuples(*[st.integers(0, 8)] * 4, TEXTS), max_size=4), st.sampled_from(ENCODINGS))
 def test_edits_in_pieces_are_edits_of_the_text(text, edits, encoding):
     edited, found = text, document(text)

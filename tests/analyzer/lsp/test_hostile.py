@@ -185,6 +185,7 @@ def test_headers_as_clients_write_them():
     assert [read_frame(stream) for _ in range(3)] == [b"{}", b"", None]
 
 
+@pytest.mark.slow
 def test_a_stream_that_is_no_protocol_ends_the_server():
     status, out, errors = serve(b"GET / HTTP/1.1\r\n\r\n")
     assert status == 1
@@ -201,6 +202,7 @@ def test_it_ends_with_exit_and_with_its_input():
 # ------------------------------------------------------------------------------- clients that die
 
 
+@pytest.mark.slow
 def test_a_client_that_reads_no_more():
     with subprocess.Popen(
         COMMAND, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -235,6 +237,7 @@ def test_a_signal_ends_it_while_it_reads(tmp_path):
 # ------------------------------------------------------------------------------- texts and files
 
 
+@pytest.mark.slow
 def test_includes_that_never_end(server, folder):
     os.mkfifo(folder / "pipe.h")
     (folder / "self.h").write_text('#include "self.h"\n')
@@ -280,6 +283,7 @@ def test_nothing_outside_of_the_workspace_is_edited(folder, server, tmp_path):
     assert "Ignore PW013 here" in server.actions(uri, 3)
 
 
+@pytest.mark.slow
 def test_a_huge_text(server, folder):
     uri = server.open(folder / "huge.cu", LAUNCHED + "// filling\n" * 100_000)
     server.diagnostics(uri)

@@ -315,6 +315,7 @@ def test_an_editor_that_speaks_of_created_files_alone(tmp_path):
         assert any(title.startswith("Set ") for title in client.actions(uri, 3))
 
 
+@pytest.mark.slow
 def test_a_header_that_appears_is_found(tmp_path):
     (tmp_path / ".git").mkdir()
     (tmp_path / "inc").mkdir()
@@ -329,6 +330,7 @@ def test_a_header_that_appears_is_found(tmp_path):
         assert client.diagnostics(uri) == []
 
 
+@pytest.mark.slow
 def test_a_header_that_is_not_saved_counts_for_who_includes_it(tmp_path):
     (tmp_path / "inc").mkdir()
     header, between = tmp_path / "inc" / "size.cuh", tmp_path / "inc" / "all.cuh"
@@ -351,6 +353,7 @@ def test_a_header_that_is_not_saved_counts_for_who_includes_it(tmp_path):
         assert client.ask("codeLens", uri)[0]["command"]["title"] == before
 
 
+@pytest.mark.slow
 def test_a_launch_that_is_not_saved_counts_for_its_kernel(tmp_path):
     (tmp_path / "k.cuh").write_text(
         "__global__ void k(float *x) { x[blockIdx.x * 256 + threadIdx.x] = 1; }\n"

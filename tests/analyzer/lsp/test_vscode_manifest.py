@@ -59,6 +59,7 @@ def test_the_extension_has_the_version_of_the_program() -> None:
     assert json.loads(_MANIFEST.read_text(encoding="utf-8"))["version"] == __version__
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 def test_the_extension_passes_its_own_tests() -> None:
     tests = sorted(str(path) for path in (_EXTENSION / "test").glob("*.test.js"))
