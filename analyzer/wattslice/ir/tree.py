@@ -526,6 +526,7 @@ to values members are whole: each has a place of its own."""
 
 UNREAD = "a statement that could not be read"
 LOST_JUMP = "a goto that is not followed"
+NOT_FOLLOWED = "a function that is not followed"
 """As `UNREAD`: a function with such a `goto`, which may have run any part of it any number of times."""
 INITIAL_VALUES = "initial values of "
 """How the function is called that runs before `main` and sets the file-scope variables of a file."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import PurePath
 
@@ -14,6 +14,9 @@ from wattslice.frontend.neighbours import HEADERS
 from wattslice.launches import host_api
 from wattslice.launches.command_line import may_throw
 from wattslice.patterns import regex
+
+OUTLIVING = (ir.VariableRole.STATIC_LOCAL, ir.VariableRole.FILE_SCOPE)
+"""What variables are that keep their values between calls."""
 
 
 def _telling(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
@@ -391,6 +394,16 @@ class CallGraph:
             written = frozenset[ir.Variable]().union(*(written for written, _ in parts))
             self._written[function] = written.difference(*(own for _, own in parts))
         return self._written[function]
+
+    @cached_property
+    def written_by_entries(self) -> Mapping[ir.Variable, Sequence[ir.Function]]:
+        """The entry points that may write a variable which is there before they are called."""
+        writers: dict[ir.Variable, list[ir.Function]] = {}
+        for function in filter(self.entries.__contains__, self.functions):
+            for variable in self.written_by(function):
+                if variable.role in OUTLIVING:
+                    writers.setdefault(variable, []).append(function)
+        return writers
 
     def changed_in(self, function: ir.Function) -> frozenset[ir.Variable]:
         """The variables that a function may give another value than they are declared with."""

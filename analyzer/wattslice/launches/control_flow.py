@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.ir.c_arithmetic import fold
 from wattslice.launches import host_api
-from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.call_graph import OUTLIVING, CallGraph
 from wattslice.launches.evaluator import BudgetExceededError, Evaluator
 from wattslice.launches.memory import (
     MOST_ARGC,
@@ -348,13 +348,16 @@ class ControlFlow(Evaluator):
     ) -> None:
         """What a function may write by names is lost. `around`: what a closure of it names."""
         for variable in self._graph.written_by(function):
-            if variable.role in (ir.VariableRole.STATIC_LOCAL, ir.VariableRole.FILE_SCOPE):
-                self.memory.storage(variable)
-            own = (around or {}).get(variable)
-            for storage in self.memory.places_named(variable) if own is None else (own,):
-                for pointer in places_of(*storage.cells.values()):
-                    self.memory.forget_behind(pointer, why)
-                self.memory.forget(storage, why)
+            self._forget_variable(variable, why, (around or {}).get(variable))
+
+    def _forget_variable(self, variable: ir.Variable, why: Unknown, own: Storage | None = None) -> None:
+        """What a variable holds is lost, and what is behind its pointers. `own`: the one place that it is."""
+        if variable.role in OUTLIVING:
+            self.memory.storage(variable)
+        for storage in self.memory.places_named(variable) if own is None else (own,):
+            for pointer in places_of(*storage.cells.values()):
+                self.memory.forget_behind(pointer, why)
+            self.memory.forget(storage, why)
 
     def _caught(self, name: str) -> Value:
         """Whether a handler of this type takes what was thrown."""

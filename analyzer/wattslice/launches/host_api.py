@@ -555,6 +555,8 @@ def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
     )
     if node.callee == ir.LOST_JUMP:
         written = result = f"decided by the goto on {_line(node)}, which is not followed"
+    elif node.callee == ir.NOT_FOLLOWED:
+        written = result = f"set by the function on {_line(node)}, too long or one of too many to follow"
     places = reached(arguments, everything=True)
     for pointer in places:
         memory.forget_behind(pointer, Unknown(written))

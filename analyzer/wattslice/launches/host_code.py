@@ -303,9 +303,8 @@ class _OneProgram:
             interpreter = self._interpreter(memory, max(MIN_STEPS, left), files, given, doubted)
             interpreter.is_main_cut = is_main_cut
             interpreter.mark_seen(set() if is_alone else seen)
-            for other in self._program.functions if is_alone else ():
-                if other in entries and other is not function:
-                    interpreter.may_have_run(other)
+            if is_alone:
+                interpreter.others_may_have_run(function)
             try:
                 interpreter.run(function)
             except (BudgetExceededError, RecursionError):

@@ -196,10 +196,13 @@ class Interpreter(HostLoops):
         """What `main` may write is lost, as it is not followed to its end: other functions meet that."""
         self._forget_named(main, Unknown(f"set in {main.name}(), which takes more steps than are followed"))
 
-    def may_have_run(self, other: ir.Function) -> None:
-        """What `other` writes is lost: whoever uses this library may have called it before."""
-        why = Unknown(f"perhaps set in {other.name}(), which nothing that was read calls", may_stay=True)
-        self._forget_named(other, why)
+    def others_may_have_run(self, entry: ir.Function) -> None:
+        """What other entry points write is lost: whoever uses this library may have called them before."""
+        for variable, writers in self._graph.written_by_entries.items():
+            other = next((writer for writer in reversed(writers) if writer is not entry), None)
+            if other is not None:
+                told = f"perhaps set in {other.name}(), which nothing that was read calls"
+                self._forget_variable(variable, Unknown(told, may_stay=True))
 
     # ------------------------------------------------------------------------- launches and calls
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 
 from wattslice import ir
@@ -24,7 +25,7 @@ def default_block(kernel: ir.Kernel, known: Mapping[int, int] = NOTHING) -> Dim3
 
     `known`: extents by axis that the host code tells.
     """
-    uses = _Uses(kernel)
+    uses = _uses(kernel)
     most = min(kernel.max_threads_per_block or MAX_THREADS_PER_BLOCK, MAX_THREADS_PER_BLOCK)
     known = known if math.prod(known.values()) <= most else {}
     own = {**uses.widths, **known}
@@ -45,7 +46,7 @@ def default_grid(kernel: ir.Kernel, gpu: Gpu, known: Mapping[int, int] = NOTHING
     `known`: extents by axis that the host code tells.
     """
     open_axes = [axis for axis in _AXES if axis not in known]
-    axes = sorted(_Uses(kernel).block_axes.intersection(open_axes)) or open_axes[:1]
+    axes = sorted(_uses(kernel).block_axes.intersection(open_axes)) or open_axes[:1]
     blocks = max(1, BLOCKS_PER_SM * gpu.sm_count // math.prod(known.values()))
     parts = {**known, **dict(zip(axes, _split(blocks, len(axes)), strict=True))}
     return parts.get(0, 1), parts.get(1, 1), parts.get(2, 1)
@@ -60,6 +61,11 @@ def _split(number: int, parts: int) -> list[int]:
         found.append(factor)
         number //= factor
     return sorted((*found, number), reverse=True) if parts else []
+
+
+@lru_cache(maxsize=8)  # the launches of one kernel, which may be thousands, come one after the other
+def _uses(kernel: ir.Kernel) -> _Uses:
+    return _Uses(kernel)
 
 
 class _Uses:

@@ -239,7 +239,7 @@ def _launch(
             parts = known_extents(chosen.grid, MAX_GRID), known_extents(chosen.block, MAX_BLOCK)
         what = _what(grid, block)
         block = block or default_block(kernel, parts[1])
-        numbers = [number_of(chosen, index, parameter) for index, parameter in enumerate(kernel.parameters)]
+        numbers = tuple(number_of(chosen, index, each) for index, each in enumerate(kernel.parameters))
         grid = grid or covering_grid(kernel, default_grid(kernel, gpu, parts[0]), block, numbers)
         assumptions.append(_assumed(kernel, grid, block, line, f"{what} unknown", geometry.cause))
     assumptions.extend(_assumed_variable(kernel, grid, block, line, variable) for variable in chosen.assumed)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 
 from msgspec import Struct
@@ -78,8 +78,9 @@ def heaviest_steps(
     return math.prod(grid) * -(-math.prod(block) // _WARP) * _WARP * reader.steps
 
 
+@lru_cache(maxsize=64)  # paths to one launch differ in little that matters here
 def covering_grid(
-    kernel: ir.Kernel, grid: Dim3, block: Dim3, arguments: Sequence[int | float | None]
+    kernel: ir.Kernel, grid: Dim3, block: Dim3, arguments: tuple[int | float | None, ...]
 ) -> Dim3:
     """`grid`, larger where the kernel checks an index of its threads against a known number beyond them."""
     reader = _CoverReader(kernel, grid, block, arguments, {})

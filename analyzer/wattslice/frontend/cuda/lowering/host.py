@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     location_of_variable,
     must_name_an_object,
     place_for_access,
+    read,
 )
 from wattslice.frontend.cuda.lowering.objects import (
     Special,
@@ -44,7 +45,7 @@ from wattslice.frontend.cuda.lowering.objects import (
 )
 from wattslice.frontend.cuda.lowering.rejected import rejected, unread
 from wattslice.frontend.cuda.lowering.statements import as_block, at_end, note_object, tried
-from wattslice.frontend.cuda.lowering.types import decayed
+from wattslice.frontend.cuda.lowering.types import decayed, pointer_to
 from wattslice.frontend.cuda.lowering.unit import Rejections, Unit, scope_of
 from wattslice.ir import Call, Expr, Function, Severity, Stmt, Type, TypeKind, Variable
 from wattslice.patterns import regex
@@ -93,6 +94,10 @@ def host_functions(
         others = callees - {function.spelling} if function.spelling in unit.c_kernels else callees
         if _launches(data) or called[key] & macros or called[key] & others:
             launching.append(key)
+
+    def cut(key: int) -> Function | None:
+        return _without_body(unit, hosts[key], _reached_by(hosts, called, key))
+
     wanted = dict.fromkeys(launching)
     frontier = launching
     while frontier and len(wanted) < _MOST_FUNCTIONS:
@@ -105,12 +110,13 @@ def host_functions(
     every |= {n.spelling for n in hosts.values() if n.spelling in used and _gives_out(n)}
     others = [key for key in hosts if key not in wanted]  # which other files may call
     setting = [k for k in others if called[k] & (own if hosts[k].spelling in used else every)]
-    wanted.update(dict.fromkeys(setting[: max(0, _MOST_FUNCTIONS - len(wanted))]))
+    wanted.update(dict.fromkeys(setting))
     result: dict[int, Function] = {}
     for key in launching:
         _report_dispatch(unit, hosts[key])
-    for key in wanted:
-        function = _reused_or_lowered(unit, hosts[key], reuse)
+    last = max(_MOST_FUNCTIONS, len(wanted) - len(setting))
+    for number, key in enumerate(wanted):
+        function = _reused_or_lowered(unit, hosts[key], reuse) if number < last else cut(key)
         if function is not None:
             result[key] = function
     initial = _initial_values(unit) if result else None
@@ -119,7 +125,7 @@ def host_functions(
         if ir.AT_EXIT in _callees(initial) and not any(node.name == "main" for node in result.values()):
             mains = (key for key, node in hosts.items() if node.spelling == "main")
             result |= {key: main for key in mains if (main := _reused_or_lowered(unit, hosts[key], reuse))}
-    _follow_helpers(unit, hosts, result, reuse)
+    _follow_helpers(unit, hosts, result, reuse, cut)
     instances = {_pattern_of(f) for f in result.values() if f.mangled_name != f.name}
     lowered = (f for f in result.values() if f.mangled_name != f.name or _pattern_of(f) not in instances)
     return tuple(part for function in lowered for part in (function, *function.lambdas))
@@ -141,7 +147,9 @@ def _words_for(function: Node) -> set[str]:
 
 
 _BODIES = (C.COMPOUND_STMT, C.CXX_TRY_STMT)
+_FUNCTIONS = (C.FUNCTION_DECL, C.CXX_METHOD)
 _REFERENCES = (K.LVALUEREFERENCE, K.RVALUEREFERENCE)
+_POINTERS = (K.POINTER, *_REFERENCES)
 
 
 def _reused_or_lowered(unit: Unit, function: Node, reuse: Reuse | None) -> Function | None:
@@ -327,25 +335,44 @@ def _bytes_of(unit: Unit, function: Node) -> bytes:
     return file.data[begin:end]
 
 
+def _reached_by(hosts: dict[int, Node], called: dict[int, frozenset[str]], key: int) -> frozenset[str]:
+    """The names in a function, and in those that it may call."""
+    reached, waiting = called[key], called[key]
+    while waiting:
+        named = (called[other] for other, node in hosts.items() if node.spelling in waiting)
+        waiting = frozenset[str]().union(*named) - reached
+        reached |= waiting
+    return reached
+
+
 def _follow_helpers(
-    unit: Unit, hosts: dict[int, Node], result: dict[int, Function], reuse: Reuse | None
+    unit: Unit,
+    hosts: dict[int, Node],
+    result: dict[int, Function],
+    reuse: Reuse | None,
+    cut: Callable[[int], Function | None],
 ) -> None:
-    """Functions called for their value (or that write through an argument), as long as they are short;
-    those near a launch first."""
+    """Functions called for their value, or that write through an argument, those near a launch first; what
+    is `cut` of those that are long, or more than are followed.
+    """
     by_name: dict[str, list[int]] = {}
     for key, node in hosts.items():
         for name in {node.spelling, node.mangled_name}:
             by_name.setdefault(name, []).append(key)
     queue = deque(result.values())
-    while queue and len(result) < _MOST_FUNCTIONS:
+    while queue:
         for name in sorted(_callees(queue.popleft())):
             for key in by_name.get(name, ()):
                 if key in result or not _is_helper(unit, hosts[key]):
                     continue
-                function = _reused_or_lowered(unit, hosts[key], reuse)
+                span = unit.spans.span(hosts[key])
+                if len(result) < _MOST_FUNCTIONS and span.end_line - span.line <= _MOST_HELPER_LINES:
+                    function = _reused_or_lowered(unit, hosts[key], reuse)
+                    queue.extend(() if function is None else (function,))
+                else:
+                    function = cut(key)
                 if function is not None:
                     result[key] = function
-                    queue.append(function)
 
 
 def _callees(function: Function) -> set[str]:
@@ -360,9 +387,6 @@ def _callees(function: Function) -> set[str]:
 
 
 def _is_helper(unit: Unit, function: Node) -> bool:
-    span = unit.spans.span(function)
-    if span.end_line - span.line > _MOST_HELPER_LINES:
-        return False
     result = unit.types.translate(function.type.result.raw)
     gives_number = result.kind not in (TypeKind.VOID, TypeKind.POINTER) or is_callable_type(result)
     if gives_number or has_object(function):
@@ -397,8 +421,69 @@ def _may_hold_numbers(pointer: Type) -> bool:
     return element is not None and not element.is_float and element.kind is not TypeKind.VOID
 
 
-def lower_host_function(unit: Unit, function: Node) -> Function | None:
-    """One host function, not inlined; None (with a note) when it fails."""
+def _without_body(unit: Unit, function: Node, names: frozenset[str]) -> Function | None:
+    """A host function that is not followed: what it gets, and the file-scope variables among `names`, may be
+    written.
+    """
+    class_ = function.semantic_parent
+    around = None if class_ is None else class_.semantic_parent
+    inside = around.walk() if around is not None and around.kind in _FUNCTIONS else ()  # of a local class
+    statics = (node for node in inside if node.kind == C.VAR_DECL and node.is_static)
+    outside = [node for node in (*_file_scope(unit), *statics) if node.spelling in names]
+
+    def lost(body: Body, parameters: list[Variable]) -> ir.Block:
+        return _lost(body, function, parameters, outside)
+
+    return lower_host_function(unit, function, lost)
+
+
+def _may_write(unit: Unit, function: Node) -> bool:
+    """Whether a function writes, makes or calls anything, or gives away where something is."""
+    text = code_of(_bytes_of(unit, function))
+    gives = unit.types.translate(function.type.result.raw).kind in (TypeKind.POINTER, TypeKind.RECORD)
+    gives = gives or must_name_an_object(function.type.result)
+    return gives or function.kind in _MAKING or _WRITES.search(text, text.find(b"{") + 1) is not None
+
+
+_MAKING = (C.CONSTRUCTOR, C.DESTRUCTOR)  # which run those of members
+_WRITES = regex(
+    rb"(?<![=!<>])=(?!=)|\+\+|--|>>|\b(?!(?:if|while|for|switch|return|sizeof)\b)\w+\s*[({]|>\s*[({]"
+)
+
+
+def _lost(body: Body, function: Node, parameters: Sequence[Variable], outside: Sequence[Node]) -> ir.Block:
+    """What remains of a function that is not followed."""
+    span = body.unit.spans.span(function)
+    declared = [child for child in function.children if child.kind == C.PARM_DECL]
+    this = parameters[: len(parameters) - len(declared)]
+    given = [one for one, node in zip(parameters[len(this) :], declared, strict=True) if not _is_kept(node)]
+    given += [] if function.mangled_name.startswith("_ZNK") else this
+    given += [file_scope_variable(body, node) for node in outside if not node.type.is_const]
+    variables = given if _may_write(body.unit, function) else []
+    places = [location_of_variable(body, one, span) for one in variables]
+    arguments = (
+        *(read(body, one, span) for one in places if one.type.kind is TypeKind.POINTER),
+        *(address_of(body, one, span) for one in places),
+    )
+    type_ = body.unit.types.translate(function.type.result.raw)
+    type_ = pointer_to(type_) if must_name_an_object(function.type.result) else type_
+    lost = replace(unread(span, arguments, ir.NOT_FOLLOWED), type=type_)
+    return ir.Block((ir.Return(lost, body.region(), span),), body.region(), span)
+
+
+def _is_kept(parameter: Node) -> bool:
+    """Whether a function leaves as it is what this parameter refers to."""
+    type_ = parameter.type.canonical
+    return type_.kind in _POINTERS and type_.pointee.is_const
+
+
+def lower_host_function(
+    unit: Unit, function: Node, lost: Callable[[Body, list[Variable]], ir.Block] | None = None
+) -> Function | None:
+    """One host function, not inlined; None (with a note) when it fails.
+
+    `lost`: makes of the parameters of one that is not followed what remains of it.
+    """
     span = unit.spans.span(function)
     body = Body(unit, is_host=True)
     body.function = function
@@ -441,7 +526,9 @@ def lower_host_function(unit: Unit, function: Node) -> Function | None:
                 body.frame.guards.append(Guard(place, one.function))
         if function.kind == C.CONSTRUCTOR and body.frame.this is not None:
             initialisers = member_initialisers(body, function, body.frame.this, span)
-        if compound.kind == C.CXX_TRY_STMT:
+        if lost is not None:
+            tree, initialisers = lost(body, parameters), []
+        elif compound.kind == C.CXX_TRY_STMT:
             throws_on = function.kind in (C.CONSTRUCTOR, C.DESTRUCTOR)
             tree = ir.Block((tried(body, compound, initialisers, throws_on=throws_on),), body.region(), span)
             initialisers = []

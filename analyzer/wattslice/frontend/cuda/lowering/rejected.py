@@ -34,7 +34,7 @@ def rejected(
 ) -> list[Stmt]:
     """What remains of a statement with this text: `read` of it, then the loss of what it may have written.
 
-    `why`: `ir.UNREAD`, or `ir.LOST_JUMP`.
+    `why`: `ir.UNREAD`, `ir.LOST_JUMP` or `ir.NOT_FOLLOWED`.
     """
     tokens = body.unit.macros.expanded(tokens_of(text))
     result = list(read)

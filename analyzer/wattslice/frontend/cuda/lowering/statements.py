@@ -1123,7 +1123,7 @@ def _has_parts(body: Body, declaration: Node, count: int, type_: ir.Type) -> boo
     """Whether the parts are members of the object itself: not of its bases, nor what a member refers to."""
     if type_.kind is not TypeKind.RECORD:
         return True
-    if _is_tuple(type_):
+    if _is_tuple(type_) or _is_array(type_):
         return "&" not in type_.name
     of = declaration.type.canonical
     members = (of.pointee if body.unit.types.is_reference(declaration.raw) else of).canonical.fields
@@ -1132,6 +1132,10 @@ def _has_parts(body: Body, declaration: Node, count: int, type_: ir.Type) -> boo
 
 def _is_tuple(type_: ir.Type) -> bool:
     return type_.name.removeprefix("const ").startswith("std::tuple<")
+
+
+def _is_array(type_: ir.Type) -> bool:
+    return type_.name.removeprefix("const ").startswith("std::array<")
 
 
 def _bound(declaration: Node) -> list[Node]:
@@ -1173,12 +1177,18 @@ def _part(body: Body, where: Location, position: int, node: Node, span: Span) ->
         rest = type_.fields[1]
         where = member(where, rest.name, rest.offset_bytes, rest.type, span)
         return _part(body, where, position - 1, node, span)
+    if _is_array(type_):
+        elements = type_.fields[0]
+        where = member(where, elements.name, elements.offset_bytes, elements.type, span)
+        return _part(body, where, position, node, span)
     if type_.kind is TypeKind.RECORD and position < len(type_.fields):
         field = type_.fields[position]
         return member(where, field.name, field.offset_bytes, field.type, span)
     if type_.lanes > position and type_.lanes > 1:
         lane = type_.lane
         return member(where, "xyzw"[position], position * lane.size_bytes, lane, span)
+    if type_.kind is TypeKind.ARRAY and body.is_host and not isinstance(where, Cell):
+        where = Cell(address_of(body, where, span), ir.MemorySpace.HOST, type_, None)
     if type_.kind is TypeKind.ARRAY and type_.element is not None and isinstance(where, Cell):
         index = Constant(position, ir.INT32, span)
         element = type_.element

@@ -95,6 +95,8 @@ template <class T> struct tuple_size;
 template <class... T> struct tuple_size<tuple<T...>> : integral_constant<unsigned long, sizeof...(T)> {};
 template <unsigned long I, class T> struct tuple_element;
 template <unsigned long I, class... T> struct tuple_element<I, tuple<T...>> : ws_nth<I, T...> {};
+template <class A, class B> struct tuple_size<pair<A, B>> : integral_constant<unsigned long, 2> {};
+template <unsigned long I, class A, class B> struct tuple_element<I, pair<A, B>> : ws_nth<I, A, B> {};
 template <class T> struct tuple_size<const T> : tuple_size<T> {};
 template <unsigned long I, class T> struct tuple_element<I, const T> {
   using type = const typename tuple_element<I, T>::type;
@@ -186,7 +188,6 @@ template <class I> WS_HD long distance(I, I);
 template <class I> WS_HD void advance(I&, long);
 template <class I> WS_HD I next(I, long = 1);
 template <class I> WS_HD I prev(I, long = 1);
-template <class C> WS_HD unsigned long size(const C&);
 template <class C> struct ws_inserter { template <class T> ws_inserter& operator=(const T&); ws_inserter& operator*(); ws_inserter& operator++(); };
 template <class C> ws_inserter<C> back_inserter(C&);
 template <class T> struct allocator { T* allocate(unsigned long); void deallocate(T*, unsigned long); };
@@ -235,6 +236,8 @@ template <class T, unsigned long N> struct array {
   WS_HD void fill(const T& v) { for (unsigned long i = 0; i < N; ++i) elements[i] = v; } WS_HD T& at(unsigned long);
   WS_HD T& front() { return elements[0]; } WS_HD T& back() { return elements[N - 1]; }
 };
+template <class T, unsigned long N> struct tuple_size<array<T, N>> : integral_constant<unsigned long, N> {};
+template <unsigned long I, class T, unsigned long N> struct tuple_element<I, array<T, N>> { typedef T type; };
 template <class T, class C = deque<T>> struct stack { void push(const T&); void pop(); T& top(); bool empty() const; unsigned long size() const; };
 template <class T, class C = deque<T>> struct queue { void push(const T&); void pop(); T& front(); T& back(); bool empty() const; unsigned long size() const; };
 template <class T, class C = vector<T>, class P = less<T>> struct priority_queue { void push(const T&); void pop(); const T& top(); bool empty() const; unsigned long size() const; };

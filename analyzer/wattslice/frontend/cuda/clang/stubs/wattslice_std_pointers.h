@@ -121,6 +121,7 @@ template <class H, class... R> struct tuple<H, R...> {
   template <class A, class... B, class = enable_if_t<sizeof...(B) == sizeof...(R)>> WS_HD tuple(A&& a, B&&... b) : ws_h(forward<A>(a)), ws_t(forward<B>(b)...) {}
   template <class A, class... B> WS_HD tuple(const tuple<A, B...>& o) : ws_h(o.ws_h), ws_t(o.ws_t) {}
   template <class A, class... B> WS_HD tuple& operator=(const tuple<A, B...>& o) { ws_h = o.ws_h; ws_t = o.ws_t; return *this; }
+  template <class A, class B> WS_HD tuple& operator=(const pair<A, B>& o) { ws_h = o.first; ws_t.ws_h = o.second; return *this; }
 };
 template <unsigned long I> struct ws_at {
   template <class H, class... R> static WS_HD typename ws_nth<I, H, R...>::type& of(tuple<H, R...>& t) { return ws_at<I - 1>::of(t.ws_t); }
@@ -131,6 +132,18 @@ template <class... T> WS_HD tuple<T&...> tie(T&... t) { return tuple<T&...>(t...
 template <unsigned long I, class... T> WS_HD typename ws_nth<I, T...>::type& get(tuple<T...>& t) { return ws_at<I>::of(t); }
 template <unsigned long I, class... T> WS_HD const typename ws_nth<I, T...>::type& get(const tuple<T...>& t) { return ws_at<I>::of(const_cast<tuple<T...>&>(t)); }
 template <unsigned long I, class... T> WS_HD typename ws_nth<I, T...>::type&& get(tuple<T...>&& t) { return static_cast<typename ws_nth<I, T...>::type&&>(ws_at<I>::of(t)); }
+template <class T, unsigned long N> struct array;
+template <unsigned long I, class T, unsigned long N> WS_HD constexpr T& get(array<T, N>& a) { return a[I]; }
+template <unsigned long I, class T, unsigned long N> WS_HD constexpr const T& get(const array<T, N>& a) { return a[I]; }
+template <unsigned long I, class T, unsigned long N> WS_HD constexpr T&& get(array<T, N>&& a) { return static_cast<T&&>(a[I]); }
+template <unsigned long I> struct ws_side { template <class A, class B> static WS_HD B& of(pair<A, B>& p) { return p.second; } };
+template <> struct ws_side<0> { template <class A, class B> static WS_HD A& of(pair<A, B>& p) { return p.first; } };
+template <unsigned long I, class A, class B> WS_HD typename ws_nth<I, A, B>::type& get(pair<A, B>& p) { return ws_side<I>::of(p); }
+template <unsigned long I, class A, class B> WS_HD const typename ws_nth<I, A, B>::type& get(const pair<A, B>& p) { return ws_side<I>::of(const_cast<pair<A, B>&>(p)); }
+template <unsigned long I, class A, class B> WS_HD typename ws_nth<I, A, B>::type&& get(pair<A, B>&& p) { return static_cast<typename ws_nth<I, A, B>::type&&>(ws_side<I>::of(p)); }
+template <class T> WS_HD constexpr pair<T, T> minmax(const T& a, const T& b) { return b < a ? pair<T, T>(b, a) : pair<T, T>(a, b); }
+template <class C> WS_HD constexpr auto size(const C& c) -> decltype(c.size()) { return c.size(); }
+template <class T, unsigned long N> WS_HD constexpr unsigned long size(const T (&)[N]) { return N; }
 
 namespace ws_numeric {  // named by <numeric> alone: many programs have a gcd of their own
 template <class T, class U, class R = decltype(true ? T() : U())> WS_HD constexpr R gcd(T of, U with) {
