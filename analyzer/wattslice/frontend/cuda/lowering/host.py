@@ -431,10 +431,10 @@ def _without_body(unit: Unit, function: Node, names: frozenset[str]) -> Function
     statics = (node for node in inside if node.kind == C.VAR_DECL and node.is_static)
     outside = [node for node in (*_file_scope(unit), *statics) if node.spelling in names]
 
-    def lost(body: Body, parameters: list[Variable]) -> ir.Block:
+    def remains(body: Body, parameters: list[Variable]) -> ir.Block:
         return _lost(body, function, parameters, outside)
 
-    return lower_host_function(unit, function, lost)
+    return lower_host_function(unit, function, remains)
 
 
 def _may_write(unit: Unit, function: Node) -> bool:
@@ -478,11 +478,11 @@ def _is_kept(parameter: Node) -> bool:
 
 
 def lower_host_function(
-    unit: Unit, function: Node, lost: Callable[[Body, list[Variable]], ir.Block] | None = None
+    unit: Unit, function: Node, remains: Callable[[Body, list[Variable]], ir.Block] | None = None
 ) -> Function | None:
     """One host function, not inlined; None (with a note) when it fails.
 
-    `lost`: makes of the parameters of one that is not followed what remains of it.
+    `remains`: makes of the parameters of one that is not followed what remains of it.
     """
     span = unit.spans.span(function)
     body = Body(unit, is_host=True)
@@ -526,8 +526,8 @@ def lower_host_function(
                 body.frame.guards.append(Guard(place, one.function))
         if function.kind == C.CONSTRUCTOR and body.frame.this is not None:
             initialisers = member_initialisers(body, function, body.frame.this, span)
-        if lost is not None:
-            tree, initialisers = lost(body, parameters), []
+        if remains is not None:
+            tree, initialisers = remains(body, parameters), []
         elif compound.kind == C.CXX_TRY_STMT:
             throws_on = function.kind in (C.CONSTRUCTOR, C.DESTRUCTOR)
             tree = ir.Block((tried(body, compound, initialisers, throws_on=throws_on),), body.region(), span)
