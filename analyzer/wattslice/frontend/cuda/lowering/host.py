@@ -94,9 +94,11 @@ def host_functions(
         others = callees - {function.spelling} if function.spelling in unit.c_kernels else callees
         if _launches(data) or called[key] & macros or called[key] & others:
             launching.append(key)
+    file_scope, reach = list(_file_scope(unit)), _Reach(hosts, called)
 
     def cut(key: int) -> Function | None:
-        return _without_body(unit, hosts[key], _reached_by(hosts, called, key))
+        names = reach.names(key)
+        return _without_body(unit, hosts[key], [node for node in file_scope if node.spelling in names])
 
     wanted = dict.fromkeys(launching)
     frontier = launching
@@ -105,7 +107,7 @@ def host_functions(
         frontier = [key for key in hosts if key not in wanted and called[key] & names]
         wanted.update(dict.fromkeys(frontier))
     used = {name for key in wanted for name in called[key]}
-    read = [node for node in _file_scope(unit) if node.spelling in used]
+    read = [node for node in file_scope if node.spelling in used]
     every, own = {node.spelling for node in read}, {node.spelling for node in read if _is_private(node)}
     every |= {n.spelling for n in hosts.values() if n.spelling in used and _gives_out(n)}
     others = [key for key in hosts if key not in wanted]  # which other files may call
@@ -335,14 +337,24 @@ def _bytes_of(unit: Unit, function: Node) -> bytes:
     return file.data[begin:end]
 
 
-def _reached_by(hosts: dict[int, Node], called: dict[int, frozenset[str]], key: int) -> frozenset[str]:
-    """The names in a function, and in those that it may call."""
-    reached, waiting = called[key], called[key]
-    while waiting:
-        named = (called[other] for other, node in hosts.items() if node.spelling in waiting)
-        waiting = frozenset[str]().union(*named) - reached
-        reached |= waiting
-    return reached
+class _Reach:
+    """The names in functions, and in those that they may call."""
+
+    def __init__(self, hosts: dict[int, Node], called: dict[int, frozenset[str]]) -> None:
+        self._called = called
+        self._within: dict[str, set[str]] = {}
+        for key, node in hosts.items():
+            self._within.setdefault(node.spelling, set()).update(called[key])
+
+    def names(self, key: int) -> set[str]:
+        """Those that the function of this key comes to."""
+        reached = set(self._called[key])
+        waiting = self._within.keys() & reached
+        while waiting:
+            found = set[str]().union(*map(self._within.__getitem__, waiting)) - reached
+            reached |= found
+            waiting = self._within.keys() & found
+        return reached
 
 
 def _follow_helpers(
@@ -421,18 +433,17 @@ def _may_hold_numbers(pointer: Type) -> bool:
     return element is not None and not element.is_float and element.kind is not TypeKind.VOID
 
 
-def _without_body(unit: Unit, function: Node, names: frozenset[str]) -> Function | None:
-    """A host function that is not followed: what it gets, and the file-scope variables among `names`, may be
+def _without_body(unit: Unit, function: Node, outside: Sequence[Node]) -> Function | None:
+    """A host function that is not followed: what it gets, and the file-scope variables `outside`, may be
     written.
     """
     class_ = function.semantic_parent
     around = None if class_ is None else class_.semantic_parent
     inside = around.walk() if around is not None and around.kind in _FUNCTIONS else ()  # of a local class
-    statics = (node for node in inside if node.kind == C.VAR_DECL and node.is_static)
-    outside = [node for node in (*_file_scope(unit), *statics) if node.spelling in names]
+    statics = [node for node in inside if node.kind == C.VAR_DECL and node.is_static]
 
     def remains(body: Body, parameters: list[Variable]) -> ir.Block:
-        return _lost(body, function, parameters, outside)
+        return _lost(body, function, parameters, (*outside, *statics))
 
     return lower_host_function(unit, function, remains)
 

@@ -37,6 +37,12 @@ WS_TRAIT(is_trivially_destructible, __is_trivially_destructible(T)) WS_TRAIT(is_
 WS_TRAIT(is_scalar, __is_scalar(T)) WS_TRAIT(is_standard_layout, __is_standard_layout(T)) WS_TRAIT(is_trivial, __is_trivial(T))
 WS_TRAIT_2(is_same, __is_same(T, U)) WS_TRAIT_2(is_base_of, __is_base_of(T, U))
 WS_TRAIT_2(is_convertible, __is_convertible_to(T, U)) WS_TRAIT_2(is_assignable, __is_assignable(T, U))
+WS_TRAIT(is_trivially_default_constructible, __is_trivially_constructible(T)) WS_TRAIT(is_default_constructible, __is_constructible(T))
+WS_TRAIT(is_trivially_copy_constructible, __is_trivially_constructible(T, const T&)) WS_TRAIT(is_copy_constructible, __is_constructible(T, const T&))
+WS_TRAIT(is_move_constructible, __is_constructible(T, T&&)) WS_TRAIT(is_nothrow_move_constructible, __is_nothrow_constructible(T, T&&))
+WS_TRAIT(is_trivially_copy_assignable, __is_trivially_assignable(T&, const T&)) WS_TRAIT(is_copy_assignable, __is_assignable(T&, const T&))
+WS_TRAIT(is_move_assignable, __is_assignable(T&, T&&)) WS_TRAIT(is_nothrow_move_assignable, __is_nothrow_assignable(T&, T&&))
+template <class T, class... A> struct is_constructible : integral_constant<bool, __is_constructible(T, A...)> {};
 template <class T, class... A> constexpr bool is_constructible_v = __is_constructible(T, A...);
 #pragma clang diagnostic pop
 #define WS_TRANSFORM(N, FROM) template <class T> struct N { typedef T type; };                               \
@@ -96,6 +102,10 @@ template <class... T> struct tuple_size<tuple<T...>> : integral_constant<unsigne
 template <unsigned long I, class T> struct tuple_element;
 template <unsigned long I, class... T> struct tuple_element<I, tuple<T...>> : ws_nth<I, T...> {};
 template <class A, class B> struct tuple_size<pair<A, B>> : integral_constant<unsigned long, 2> {};
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++14-extensions"
+template <class T> constexpr unsigned long tuple_size_v = tuple_size<T>::value;
+#pragma clang diagnostic pop
 template <unsigned long I, class A, class B> struct tuple_element<I, pair<A, B>> : ws_nth<I, A, B> {};
 template <class T> struct tuple_size<const T> : tuple_size<T> {};
 template <unsigned long I, class T> struct tuple_element<I, const T> {
@@ -111,7 +121,7 @@ template <class R, class... A> struct function<R(A...)> {
   function(); template <class F> function(F); R operator()(A...) const; explicit operator bool() const;
 };
 #define WS_FUNCTOR(N, R) template <class T = void> struct N { WS_HD R operator()(const T&, const T&) const; };
-WS_FUNCTOR(plus, T) WS_FUNCTOR(minus, T) WS_FUNCTOR(multiplies, T) WS_FUNCTOR(less, bool)
+WS_FUNCTOR(plus, T) WS_FUNCTOR(minus, T) WS_FUNCTOR(multiplies, T) WS_FUNCTOR(divides, T) WS_FUNCTOR(modulus, T) WS_FUNCTOR(less, bool)
 WS_FUNCTOR(greater, bool) WS_FUNCTOR(equal_to, bool) WS_FUNCTOR(less_equal, bool) WS_FUNCTOR(greater_equal, bool)
 template <class T = void> struct hash { unsigned long operator()(const T&) const; };
 template <class T> struct reference_wrapper { reference_wrapper(T&); operator T&() const; T& get() const; };
@@ -122,7 +132,7 @@ template <class F, class... A> F bind(F&&, A&&...);
 enum float_round_style { round_to_nearest = 1 };
 template <class T> struct numeric_limits {
   static constexpr bool is_specialized = true, is_signed = T(-1) < T(0), is_integer = __is_integral(T);
-  static constexpr bool has_infinity = __is_floating_point(T), has_quiet_NaN = has_infinity, is_exact = is_integer;
+  static constexpr bool is_iec559 = __is_floating_point(T), has_infinity = is_iec559, has_quiet_NaN = has_infinity, is_exact = is_integer;
   static constexpr int digits = sizeof(T) * 8 - is_signed, digits10 = digits * 3 / 10, radix = 2;
   static constexpr int max_exponent = 0, min_exponent = 0, max_digits10 = 17;
   WS_HD static constexpr T max() noexcept {
@@ -137,7 +147,7 @@ template <class T> struct numeric_limits {
 #define WS_FLOAT_LIMITS(T, P)                                                                                \
   template <> struct numeric_limits<T> {                                                                     \
     static constexpr bool is_specialized = true, is_signed = true, is_integer = false, has_infinity = true;  \
-    static constexpr bool has_quiet_NaN = true, is_exact = false;                                            \
+    static constexpr bool has_quiet_NaN = true, is_exact = false, is_iec559 = true;                          \
     static constexpr int digits = __##P##_MANT_DIG__, digits10 = __##P##_DIG__, radix = 2;                   \
     static constexpr int max_exponent = __##P##_MAX_EXP__, min_exponent = __##P##_MIN_EXP__, max_digits10 = 17; \
     WS_HD static constexpr T max() noexcept { return __##P##_MAX__; }                                        \
@@ -233,7 +243,10 @@ template <class T, unsigned long N> struct array {
   WS_HD T* data() { return elements; } WS_HD const T* data() const { return elements; } WS_HD T* begin() { return elements; }
   WS_HD T* end() { return elements + N; } WS_HD const T* begin() const { return elements; } WS_HD const T* end() const { return elements + N; }
   WS_HD constexpr unsigned long size() const { return N; } WS_HD constexpr bool empty() const { return N == 0; }
-  WS_HD void fill(const T& v) { for (unsigned long i = 0; i < N; ++i) elements[i] = v; } WS_HD T& at(unsigned long);
+  WS_HD void fill(const T& v) { for (unsigned long i = 0; i < N; ++i) elements[i] = v; } WS_HD T& at(unsigned long i) { return elements[i]; }
+  WS_HD constexpr const T& at(unsigned long i) const { return elements[i]; } WS_HD constexpr reverse_iterator<T*> rbegin() { return reverse_iterator<T*>(elements + N); } WS_HD constexpr reverse_iterator<T*> rend() { return reverse_iterator<T*>(elements); }
+  WS_HD constexpr reverse_iterator<const T*> rbegin() const { return reverse_iterator<const T*>(elements + N); } WS_HD constexpr reverse_iterator<const T*> rend() const { return reverse_iterator<const T*>(elements); }
+  WS_HD constexpr const T& front() const { return elements[0]; } WS_HD constexpr const T& back() const { return elements[N - 1]; }
   WS_HD T& front() { return elements[0]; } WS_HD T& back() { return elements[N - 1]; }
 };
 template <class T, unsigned long N> struct tuple_size<array<T, N>> : integral_constant<unsigned long, N> {};
@@ -389,6 +402,18 @@ typedef steady_clock high_resolution_clock; typedef steady_clock system_clock;
 template <class D, class T> D duration_cast(T);
 }
 namespace this_thread { template <class T> void sleep_for(T); int get_id(); void yield(); }
+// <variant>: of none is known which alternative it holds
+struct monostate {};
+template <class H, class... R> struct variant {
+  variant(); template <class U> variant(const U&); template <class U> variant& operator=(const U&); unsigned long index() const;
+  bool valueless_by_exception() const; template <class U, class... A> U& emplace(A&&...);
+};
+template <class U, class... T> bool holds_alternative(const variant<T...>&);
+template <class U, class... T> U& get(variant<T...>&); template <class U, class... T> const U& get(const variant<T...>&);
+template <class U, class... T> U* get_if(variant<T...>*); template <class U, class... T> const U* get_if(const variant<T...>*);
+template <class F, class H, class... R> auto visit(F&& f, variant<H, R...>& v) -> decltype(f(declval<H&>()));
+template <class F, class H, class... R> auto visit(F&& f, const variant<H, R...>& v) -> decltype(f(declval<const H&>()));
+
 // <random>
 struct random_device { unsigned operator()(); };
 struct mt19937 { typedef unsigned result_type; mt19937(); template <class T> explicit mt19937(T); unsigned operator()(); void seed(unsigned); void discard(unsigned long long); };

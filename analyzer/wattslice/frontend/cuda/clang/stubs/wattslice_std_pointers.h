@@ -132,6 +132,11 @@ template <class... T> WS_HD tuple<T&...> tie(T&... t) { return tuple<T&...>(t...
 template <unsigned long I, class... T> WS_HD typename ws_nth<I, T...>::type& get(tuple<T...>& t) { return ws_at<I>::of(t); }
 template <unsigned long I, class... T> WS_HD const typename ws_nth<I, T...>::type& get(const tuple<T...>& t) { return ws_at<I>::of(const_cast<tuple<T...>&>(t)); }
 template <unsigned long I, class... T> WS_HD typename ws_nth<I, T...>::type&& get(tuple<T...>&& t) { return static_cast<typename ws_nth<I, T...>::type&&>(ws_at<I>::of(t)); }
+template <class P> struct reverse_iterator {
+  P ws_base; WS_HD constexpr explicit reverse_iterator(P p) : ws_base(p) {} WS_HD constexpr P base() const { return ws_base; }
+  WS_HD constexpr auto operator*() const -> decltype(*ws_base) { return *(ws_base - 1); } WS_HD constexpr reverse_iterator& operator++() { --ws_base; return *this; }
+  WS_HD constexpr bool operator!=(const reverse_iterator& o) const { return ws_base != o.ws_base; } WS_HD constexpr bool operator==(const reverse_iterator& o) const { return ws_base == o.ws_base; }
+};
 template <class T, unsigned long N> struct array;
 template <unsigned long I, class T, unsigned long N> WS_HD constexpr T& get(array<T, N>& a) { return a[I]; }
 template <unsigned long I, class T, unsigned long N> WS_HD constexpr const T& get(const array<T, N>& a) { return a[I]; }

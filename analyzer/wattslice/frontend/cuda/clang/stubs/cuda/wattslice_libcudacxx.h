@@ -49,5 +49,15 @@ template <class T, unsigned long N = 0xffffffffffffffffull> struct span {
   WS_HD unsigned long size_bytes() const { return count * sizeof(T); } WS_HD T* begin() const { return start; } WS_HD T* end() const { return start + count; } WS_HD T& front() const { return start[0]; } WS_HD T& back() const { return start[count - 1]; }
   WS_HD span subspan(unsigned long from, unsigned long n) const { return span(start + from, n); } WS_HD span first(unsigned long n) const { return span(start, n); } WS_HD span last(unsigned long n) const { return span(start + (count - n), n); }
 };
+struct nullopt_t { explicit constexpr nullopt_t(int) {} }; inline constexpr nullopt_t nullopt{0};
+template <class T> struct optional {
+  typedef T value_type; T ws_value; bool ws_has;
+  WS_HD constexpr optional() : ws_value(), ws_has(false) {} WS_HD constexpr optional(nullopt_t) : ws_value(), ws_has(false) {} WS_HD constexpr optional(const T& v) : ws_value(v), ws_has(true) {}
+  WS_HD optional& operator=(nullopt_t) { ws_has = false; return *this; } WS_HD optional& operator=(const T& v) { ws_value = v; ws_has = true; return *this; }
+  WS_HD constexpr T& operator*() { return ws_value; } WS_HD constexpr const T& operator*() const { return ws_value; } WS_HD constexpr T* operator->() { return &ws_value; } WS_HD constexpr const T* operator->() const { return &ws_value; }
+  WS_HD constexpr T& value() { return ws_value; } WS_HD constexpr const T& value() const { return ws_value; } WS_HD constexpr T value_or(const T& v) const { return ws_has ? ws_value : v; }
+  WS_HD constexpr bool has_value() const { return ws_has; } WS_HD constexpr explicit operator bool() const { return ws_has; } WS_HD void reset() { ws_has = false; }
+};
+template <class T> WS_HD constexpr optional<T> make_optional(const T& v) { return optional<T>(v); }
 using namespace ::std; using cuda::memory_order; using cuda::memory_order_relaxed; using cuda::memory_order_acquire; using cuda::memory_order_release; }
 }
