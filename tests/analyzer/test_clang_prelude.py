@@ -71,3 +71,22 @@ def test_launch_bounds_fold_constants_and_refuse_made_up_names(tmp_path: Path):
     kernels = {kernel.name: kernel for kernel in lower(tmp_path, text).kernels}
     bounds = {name: (k.max_threads_per_block, k.min_blocks_per_sm) for name, k in kernels.items()}
     assert bounds == {"k": (256, 3), "made_up": (None, None), "plain": (None, None)}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "auto [x, y] = std::array<float, 2>{a[0], a[1]}; a[2] = x * y;",
+        "a[0] = std::get<1>(std::array<float, 2>{a[1], a[2]}) + std::array<float, 2>{a[3], a[4]}.back();",
+        "std::array<float, 4> v{a[0], 1, 2, 3}; for (auto i = v.rbegin(); i != v.rend(); ++i) a[1] += *i;",
+        "cuda::std::optional<float> v; if (a[0] > 0) v = a[1]; if (v) a[2] = *v + v.value_or(1);",
+        "const cuda::std::optional<float> v(a[0]); a[1] = v.has_value() ? v.value() : 0;",
+        "static_assert(std::is_trivially_copy_assignable<float>::value && std::tuple_size_v<std::pair<int, int>> == 2); a[0] = 1;",
+        "static_assert(std::is_copy_constructible<int>::value && std::numeric_limits<float>::is_iec559); a[0] = 1;",
+    ],
+)
+def test_parts_of_the_library_are_followed_on_the_device(tmp_path: Path, statement: str):
+    heads = "#include <array>\n#include <cuda/std/optional>\n#include <limits>\n#include <tuple>\n"
+    program = lower(tmp_path, f"{heads}__global__ void k(float *a) {{ {statement} }}")
+    assert program.diagnostics == ()
+    assert [kernel.body_is_complete for kernel in program.kernels] == [True]
