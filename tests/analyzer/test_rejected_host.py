@@ -58,6 +58,8 @@ PLACES = [
     ("behind a pointer", "int m = 64, *n_ = &m;", "*n_ = lost::size(); int n = m;"),
     ("a member", "struct S { int n; } s;", "s.n = 64; s.n = lost::size(); int n = s.n;"),
     ("an element", "int a[3];", "a[1] = 64; a[1] = lost::size(); int n = a[1];"),
+    ("an array by an address in it", "int a[3];", "a[1] = 64; lost::read(a + 1, 2); int n = a[1];"),
+    ("what lies ahead of a pointer", "int a[3];", "a[1] = 64; int *p = a; lost::read(p + 1); int n = a[1];"),
 ]
 
 
