@@ -78,7 +78,7 @@ _OF_A_GRAPH = Unknown("how often a graph is launched")
 _CAPTURED = Unknown("it is part of a graph: how often that is launched is not followed")
 _GUESS = Unknown("it is launched through a pointer whose value is unknown")
 _OF_A_THREAD = Unknown("a variable of which each thread has its own")
-_SWAP = "_ZSt4swap"
+_SWAP, _EXCHANGE = "_ZSt4swap", "_ZSt8exchange"
 _DECIDING = {"find_if": True, "any_of": True, "all_of": False, "none_of": True}
 """Algorithms that end with the first element of which a function says this."""
 _WITH_ELEMENTS = (
@@ -490,8 +490,8 @@ class Interpreter(HostLoops):
         others may write.
         """
         if not is_read and node.function is None and not node.is_virtual:
-            if node.callee.startswith(_SWAP) and self._swapped(node, arguments):
-                return Unknown("no value")
+            if node.callee.startswith((_SWAP, _EXCHANGE)) and self._exchanged(node, arguments):
+                return arguments[0]
             if (found := self._calls_with_elements(node, arguments)) is not None:
                 return found
             for known in (text_call, tensor_call, self._files.call, algorithm_call, split_call):
@@ -843,14 +843,15 @@ class Interpreter(HostLoops):
         if isinstance(value, Unknown) and (names := THROWN.get(value)) is not None:
             self._throw(names, None)
 
-    def _swapped(self, node: ir.Call, arguments: tuple[Value, ...]) -> bool:
-        """Exchange two numbers or addresses, which are told with the places that hold them."""
-        types = [argument.type for argument in node.arguments[:2]]
+    def _exchanged(self, node: ir.Call, arguments: tuple[Value, ...]) -> bool:
+        """Write two numbers or addresses, or one, at the places that are told with them, behind them."""
+        types = [address.type.element or ir.UNKNOWN_TYPE for address in node.arguments[2:]]
         places = [one for one in arguments[2:] if isinstance(one, Pointer)]
         is_scalar = all(type_.kind in _SCALARS and type_.lanes == 1 for type_ in types)
-        if len(arguments) != 4 or len(places) != 2 or not is_scalar:
+        number = 2 if node.callee.startswith(_SWAP) else 1
+        if not len(types) == len(places) == number or not is_scalar:
             return False
-        for place, value, type_ in zip(places, (arguments[1], arguments[0]), types, strict=True):
+        for place, value, type_ in zip(places, (arguments[1], arguments[0]), types, strict=False):
             self.memory.write(place.storage, place.offset, value, type_)
         return True
 
