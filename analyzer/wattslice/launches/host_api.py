@@ -555,6 +555,8 @@ def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
     )
     if node.callee == ir.LOST_JUMP:
         written = result = f"decided by the goto on {_line(node)}, which is not followed"
+    if node.callee == ir.RUN_BY_LIBRARY:
+        written = result = f"decided by what a library runs on {_line(node)}, nobody knows how often"
     places = reached(arguments, everything=True)
     for pointer in places:
         memory.forget_behind(pointer, Unknown(written))

@@ -70,6 +70,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     Special,
     bare,
     copied,
+    copied_part,
     default_initialisers,
     destroying,
     functions_of,
@@ -225,13 +226,14 @@ def _with_library(body: Body, node: Node, callee: Node, value: Expr) -> Expr:
     if makes_own and isinstance(value, Call) and not value.callee.startswith("_ZNK"):
         value = replace(value, callee="", name=f"{value.name} of a class with copies of its own")
     elif makes_own and isinstance(value, Construct) and value.arguments:
-        value = unread(span, value.arguments)
+        value = unread(span, value.arguments, ir.RUN_BY_LIBRARY)
     body.before += lost_by(body, functions, span)
     if any(map(reaches_out, functions)):  # to what it is made of, which it may keep
         named = (one for one in map(bare, node.arguments) if one.kind == C.DECL_REF_EXPR)
         places = [body.location(one) for one in named]
         addresses = tuple(address_of(body, place, span) for place in places if place is not None)
-        body.before.append(ir.ExprStmt(unread(span, addresses), body.region(), span))
+        lost = unread(span, addresses, ir.RUN_BY_LIBRARY)
+        body.before.append(ir.ExprStmt(lost, body.region(), span))
     return value
 
 
@@ -604,6 +606,9 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
 _OPERATOR = regex(r"operator\W+")
 
 
+_KEEPS_A_COPY = regex("push|insert|emplace|assign|resize|make_pair")
+
+
 def _assigned(body: Body, node: Node, callee: Node, arguments: list[Node]) -> Expr | None:
     """`a = b` where no function of the user does it; None where nobody knows the object `a`."""
     span, outer = body.span(node), (list(body.before), list(body.after))
@@ -654,6 +659,8 @@ class _Given:
                 self._places[at] = where
                 if len(body.before) > mark:
                     return read(body, where, self._span)
+            if (copy := self._kept(argument)) is not None:
+                return copy
             parameter = self._parameters[at] if self._is_of_user and at < len(self._parameters) else None
             return _as_given(body, argument, value_given(body, parameter, argument, self._span))
         except LoweringError:
@@ -671,6 +678,15 @@ class _Given:
         with suppress(LoweringError):
             return found_once(body, body.location(argument), self._span)
         return None
+
+    def _kept(self, argument: Node) -> Expr | None:
+        """The copy of a smart pointer that a container of the library keeps, or a pair; None of another."""
+        is_keeping = self._info.is_builtin and _KEEPS_A_COPY.match(self._info.name)
+        if not is_keeping or not is_pointer(argument.type.canonical.declaration):
+            return None
+        return (
+            None if bare(argument).kind == C.CALL_EXPR else copied_part(self._body, argument.type, argument)
+        )
 
     def addresses(self) -> Iterator[Expr]:
         """Those of the objects that it gets by reference."""

@@ -513,7 +513,7 @@ def made_of_braces(body: Body, type_: ClangType, node: Node) -> Expr | None:
     if declaration is None or body.unit.parsed.is_builtin(declaration):
         return None
     if not is_list and body.type(node).kind in (ir.TypeKind.RECORD, ir.TypeKind.UNKNOWN):
-        return _copied_part(body, type_, node)
+        return copied_part(body, type_, node)
     arguments = [child for child in node.children if child.kind >= 100] if is_list else [node]
     return made_of(body, type_, arguments, body.span(node))
 
@@ -553,7 +553,7 @@ def made_of(
     return Read(place, own, span)
 
 
-def _copied_part(body: Body, type_: ClangType, node: Node) -> Expr | None:
+def copied_part(body: Body, type_: ClangType, node: Node) -> Expr | None:
     """A copy of the object that `node` names, which clang does not say; None where its value is all."""
     is_same = node.type.canonical.declaration == type_.canonical.declaration
     special = Special.MOVE if node.spelling == "move" else Special.COPY
@@ -728,10 +728,11 @@ def lost_by(body: Body, functions: Sequence[Node], span: Span) -> list[Stmt]:
         held = body.temporary("element", body.unit.types.of(owner.raw), span)
         where = RegisterPlace(held, (), held.type)
         number = sum(child.kind == C.PARM_DECL for child in function.children)
-        given = tuple(unread(span) for _ in range(number))
+        given = tuple(unread(span, why=ir.RUN_BY_LIBRARY) for _ in range(number))
         statements = (ir.Declare(held, None, body.region(), span), ran(body, function, where, given, span))
         inner = ir.Block(statements, body.region(), span)
-        result.append(ir.If(unread(span), inner, None, body.region(), span))
+        how_often = unread(span, why=ir.RUN_BY_LIBRARY)
+        result.append(ir.If(how_often, inner, None, body.region(), span))
     return result
 
 
@@ -782,7 +783,8 @@ def shared_by(body: Body, functions: Sequence[Node], span: Span) -> list[Stmt]:
         ir.AddressOf(variable, pointer_to(variable.type), span)
         for variable in (file_scope_variable(body, node) for node in found.values())
     )
-    return [ExprStmt(unread(span, addresses), body.region(), span)] if addresses else []
+    lost = unread(span, addresses, ir.RUN_BY_LIBRARY)
+    return [ExprStmt(lost, body.region(), span)] if addresses else []
 
 
 _REFERRING = (C.DECL_REF_EXPR, C.MEMBER_REF_EXPR, C.CALL_EXPR)
