@@ -53,6 +53,34 @@ def rejected(
     return [*result, ExprStmt(unread(span, arguments, why), body.region(), span)] if arguments else result
 
 
+_AHEAD_OF_A_LAMBDA = ("", "(", ",", "=", "{", "return")
+
+
+def jumps_in(text: str) -> list[str]:
+    """The jumps out of a statement with this text that go by no label, those of lambdas left out: `return`
+    and, where no loop or `switch` of its own takes them, `break` and `continue`.
+    """
+    tokens, found, level, of_lambda = tokens_of(text), dict[str, None](), 0, list[int]()
+    is_lambda = False
+    for at, token in enumerate(tokens):
+        before = tokens[at - 1] if at else ""
+        if token == "[" and before in _AHEAD_OF_A_LAMBDA and tokens[at + 1 : at + 2] != ("[",):
+            is_lambda = True
+        elif token == "{":
+            level += 1
+            if is_lambda:
+                of_lambda.append(level)
+            is_lambda = False
+        elif token == "}":
+            if of_lambda and of_lambda[-1] == level:
+                of_lambda.pop()
+            level -= 1
+        elif token in ("return", "break", "continue") and not of_lambda:
+            found[token] = None
+    takes = not {"for", "while", "do", "switch"}.isdisjoint(tokens)
+    return [word for word in found if word == "return" or not takes]
+
+
 def unread(span: Span, arguments: tuple[Expr, ...] = (), why: str = ir.UNREAD) -> Call:
     """A value whose text could not be read; what `arguments` point at may be written."""
     return Call(why, ir.UNREAD, arguments, ir.UNKNOWN_TYPE, span)
