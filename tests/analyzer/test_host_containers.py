@@ -603,6 +603,32 @@ def test_a_place_is_found_once(tmp_path, body, code, grid, argument):
     assert (launch.grid[0], launch.arguments) == (grid, (argument,))
 
 
+@pytest.mark.parametrize(
+    ("code", "grid", "argument"),
+    [
+        ("std::vector<int> a{4, 5}, b; std::swap(a, b);", "b.size()", 0),
+        ("std::vector<int> a{4, 5}, b{6}; a.swap(b); std::swap(a, b); b.push_back(a[1]);", "b[1]", 2),
+        ("std::map<int, int> a{{1, 7}}, b; std::swap(a, b);", "b[1]", 0),
+        ('std::string a = "abc", b; std::swap(a, b);', "b.size()", 0),
+        ("std::vector<int> a(3), b; a.assign(2, 6); b.assign(5, 1);", "a[1]", 2),
+    ],
+)
+def test_containers_are_exchanged_and_filled_as_a_whole(tmp_path, code, grid, argument):
+    text = f"{HEAD}#include <utility>\nint main() {{ {code} k<<<{grid}, 32>>>(a.size()); }}"
+    (launch,) = launches(tmp_path, text)
+    wanted = {"b.size()": 2 + ("abc" in code), "b[1]": 5 + 2 * ("map" in code), "a[1]": 6}[grid]
+    assert (launch.grid[0], launch.arguments) == (wanted, (argument,))
+
+
+def test_what_is_moved_is_not_called(tmp_path):
+    before = "#include <functional>\nstruct Task { std::function<void()> run; };\n"
+    before += "struct Tasks { std::vector<Task> all; void add(std::function<void()> f)"
+    before += " { all.push_back(Task{std::move(f)}); } };\n"
+    body = "Tasks t; int n = 2; t.add([=] { k<<<n, 32>>>(n); }); n = 3; for (auto &one : t.all) one.run();"
+    (launch,) = launches(tmp_path, f"{HEAD}{before}int main() {{ {body} }}")
+    assert (launch.grid[0], launch.times) == (2, 1)
+
+
 def test_arrays_that_are_swapped_are_not_known(tmp_path):
     text = (
         f"{HEAD}int main() {{ int a[] = {{1, 2}}, b[] = {{3, 4}}; std::swap(a, b); k<<<a[1], 32>>>(b[1]); }}"
