@@ -620,6 +620,20 @@ def test_containers_are_exchanged_and_filled_as_a_whole(tmp_path, code, grid, ar
     assert (launch.grid[0], launch.arguments) == (wanted, (argument,))
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        'std::map<std::string, Fn> m; m["a"] = twice; int a = m["a"](3);',
+        "std::map<int, Fn> m{{1, twice}}; auto it = m.find(1); int a = it == m.end() ? 9 : it->second(3);",
+        "int a = chosen(1)(3);",
+    ],
+)
+def test_the_function_that_a_call_gives_is_called(tmp_path, code):
+    before = "using Fn = int (*)(int); int twice(int x) { return 2 * x; } Fn chosen(int) { return twice; }\n"
+    (launch,) = launches(tmp_path, f"{HEAD}{before}int main() {{ {code} k<<<a, 32>>>(7); }}")
+    assert (launch.grid[0], launch.source) == (6, LaunchSource.HOST_CODE)
+
+
 def test_what_is_moved_is_not_called(tmp_path):
     before = "#include <functional>\nstruct Task { std::function<void()> run; };\n"
     before += "struct Tasks { std::vector<Task> all; void add(std::function<void()> f)"

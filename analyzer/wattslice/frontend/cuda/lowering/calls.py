@@ -127,7 +127,7 @@ def call(body: Body, node: Node) -> Expr:
             info = body.unit.function(callee)
             if may_inline(body, info):
                 return inline(body, node, info, None, expressions_in(node)[1:], body.span(node))[0]
-    if callee is None:
+    if callee is None or (body.is_host and _calls_what_a_call_gives(node)):
         return unresolved_call(body, node, expressions_in(node))
     kind = callee.kind
     if kind == C.CONSTRUCTOR or (kind == C.FUNCTION_TEMPLATE and _is_constructor(body, node, callee)):
@@ -374,6 +374,13 @@ def _element(body: Body, node: Node, callee: Node) -> Location | None:
 
 def _passes_on(body: Body, callee: Node, arguments: list[Node]) -> bool:
     return callee.spelling in PASSES_ON and len(arguments) == 1 and body.unit.parsed.is_builtin(callee)
+
+
+def _calls_what_a_call_gives(node: Node) -> bool:
+    """`table[0](x)`, of which clang tells the function that gives the pointer."""
+    first = next(iter(expressions_in(node)), node)
+    type_ = bare(first).type.canonical
+    return bare(first).kind == C.CALL_EXPR and type_.kind == K.POINTER and bare(first) != node
 
 
 _MEMBER_POINTERS = (B.PTR_MEM_D, B.PTR_MEM_I)
