@@ -681,6 +681,12 @@ def test_why_nobody_knows_how_often_a_launch_is_made(body, reason):
 def test_why_nobody_knows_how_often_other_functions_launch():
     launch, _ = launches(main("LAUNCH(8, 32, 7);", "void other(void) { LAUNCH(4, 32, 7); }\n"))
     assert launch.times_unknown == "other() launches it, which main() was not seen to call"
+    before = "void other(int n) { LAUNCH(4, n, 7); }\nvoid (*held)(int);\nvoid set(void) { held = other; }\n"
+    (launch,) = launches(main("lost(held);", before + "void lost(void *);\n"))
+    assert (
+        launch.times_unknown
+        == "other() launches it, which is called only where the host code is not followed"
+    )
     (launch,) = launches(main(""))
     assert launch.times_unknown == "no launch of it was found"
 

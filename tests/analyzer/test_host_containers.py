@@ -570,9 +570,83 @@ def test_what_is_set_where_nobody_follows_is_assumed(tmp_path, body):
 
 
 @pytest.mark.parametrize("body", ["int v[3] = {3, 5, 7};", "std::vector<int> v = {3, 5, 7};"])
-def test_what_is_swapped_with_a_step_is_not_known(tmp_path, body):
-    """`v[i++]` stands for a value and for a place; it was stepped twice."""
-    text = f"{HEAD}int main() {{ {body} int i = 0; std::swap(v[i++], v[2]); k<<<v[0], 32>>>(i); }}"
+@pytest.mark.parametrize(
+    ("code", "grid", "argument"),
+    [
+        ("std::swap(v[i++], v[2]);", 7, 1),
+        ("i = 9; std::swap(v[next()], i);", 9, 3),
+        ("std::swap(v[i++], v[i++]);", 5, 2),
+        ("v[next()] += next() + 7;", 3, 0),
+        ("v[i++] ^= 1; v[i++]--; v[0] += v[1];", 6, 2),
+        ("i = std::max(v[i++], v[i++]) + i;", 3, 7),
+        ("Own a[2] = {Own(4), Own(6)}; std::swap(a[i++], a[1]); v[0] = a[0].n;", 60, 1),
+        ("Own a[2] = {Own(4), Own(6)}; a[i++] = a[next() + 1]; v[0] = a[0].n;", 60, 1),
+        ("v[0] = held(Own(i++)).n + i;", 1, 1),
+        ("i = std::exchange(v[i++], 9) + i;", 9, 4),
+    ],
+)
+def test_a_place_is_found_once(tmp_path, body, code, grid, argument):
+    before = """#include <algorithm>
+    #include <utility>
+    int drawn = -1;
+    int next() { return ++drawn; }
+    struct Own {
+        int n;
+        Own(int n) : n(n) {}
+        Own(const Own &o) : n(o.n) {}
+        Own &operator=(const Own &o) { n = o.n * 10; return *this; }
+    };
+    const Own &held(const Own &h) { return h; }
+    """
+    text = f"{HEAD}{before}int main() {{ {body} int i = 0; {code} k<<<v[0], 32>>>(i); }}"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid[0], launch.arguments) == (grid, (argument,))
+
+
+@pytest.mark.parametrize(
+    ("code", "grid", "argument"),
+    [
+        ("std::vector<int> a{4, 5}, b; std::swap(a, b);", "b.size()", 0),
+        ("std::vector<int> a{4, 5}, b{6}; a.swap(b); std::swap(a, b); b.push_back(a[1]);", "b[1]", 2),
+        ("std::map<int, int> a{{1, 7}}, b; std::swap(a, b);", "b[1]", 0),
+        ('std::string a = "abc", b; std::swap(a, b);', "b.size()", 0),
+        ("std::vector<int> a(3), b; a.assign(2, 6); b.assign(5, 1);", "a[1]", 2),
+    ],
+)
+def test_containers_are_exchanged_and_filled_as_a_whole(tmp_path, code, grid, argument):
+    text = f"{HEAD}#include <utility>\nint main() {{ {code} k<<<{grid}, 32>>>(a.size()); }}"
+    (launch,) = launches(tmp_path, text)
+    wanted = {"b.size()": 2 + ("abc" in code), "b[1]": 5 + 2 * ("map" in code), "a[1]": 6}[grid]
+    assert (launch.grid[0], launch.arguments) == (wanted, (argument,))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'std::map<std::string, Fn> m; m["a"] = twice; int a = m["a"](3);',
+        "std::map<int, Fn> m{{1, twice}}; auto it = m.find(1); int a = it == m.end() ? 9 : it->second(3);",
+        "int a = chosen(1)(3);",
+    ],
+)
+def test_the_function_that_a_call_gives_is_called(tmp_path, code):
+    before = "using Fn = int (*)(int); int twice(int x) { return 2 * x; } Fn chosen(int) { return twice; }\n"
+    (launch,) = launches(tmp_path, f"{HEAD}{before}int main() {{ {code} k<<<a, 32>>>(7); }}")
+    assert (launch.grid[0], launch.source) == (6, LaunchSource.HOST_CODE)
+
+
+def test_what_is_moved_is_not_called(tmp_path):
+    before = "#include <functional>\nstruct Task { std::function<void()> run; };\n"
+    before += "struct Tasks { std::vector<Task> all; void add(std::function<void()> f)"
+    before += " { all.push_back(Task{std::move(f)}); } };\n"
+    body = "Tasks t; int n = 2; t.add([=] { k<<<n, 32>>>(n); }); n = 3; for (auto &one : t.all) one.run();"
+    (launch,) = launches(tmp_path, f"{HEAD}{before}int main() {{ {body} }}")
+    assert (launch.grid[0], launch.times) == (2, 1)
+
+
+def test_arrays_that_are_swapped_are_not_known(tmp_path):
+    text = (
+        f"{HEAD}int main() {{ int a[] = {{1, 2}}, b[] = {{3, 4}}; std::swap(a, b); k<<<a[1], 32>>>(b[1]); }}"
+    )
     (launch,) = launches(tmp_path, text)
     assert launch.source is LaunchSource.ASSUMED
     assert launch.arguments == (None,)

@@ -121,6 +121,8 @@ def test_what_is_not_followed_is_told(tmp_path, body, grid):
 
 
 ORDER = """
+#include <utility>
+#include <vector>
 __global__ void k(int n) {}
 int drawn = 0;
 int next() { return ++drawn; }
@@ -131,6 +133,14 @@ struct Box {
     Box &add(int a, int b) { v = v * 100 + a * 10 + b; return *this; }
     int operator()(int a, int b) { return a * 10 + b; }
 };
+struct Num {
+    int v;
+    Num(int n) : v(n) {}
+    Num &operator<<(int n) { v = v * 10 + n; return *this; }
+    Num &operator<<(const Num &n) { v = v * 10 + n.v; return *this; }
+    Num &operator+=(const Num &n) { v = v * 10 + n.v; return *this; }
+};
+Num operator+(const Num &a, const Num &b) { return Num(a.v * 10 + b.v); }
 Box box(1, 2);
 Box &asked() { box.v = next(); return box; }
 int main() { int a = 1; BODY k<<<a, 32>>>(1); }
@@ -152,7 +162,25 @@ int main() { int a = 1; BODY k<<<a, 32>>>(1); }
         ("a = Box{next(), next()}.v;", 12),
         ("Box *b = new Box(next(), next()); a = b->v;", 21),
         ("int v[2] = {next(), next()}; a = v[1];", 2),
-        ("a = box(next(), next());", 12),
+        ("a = box(next(), next());", 21),
+        ("auto f = [](int x, int y) { return x * 10 + y; }; a = f(next(), next());", 21),
+        ("int (*f)(int, int, int) = join; a = f(next(), next(), next());", 321),
+        ("std::pair<int, int> p(next(), next()); a = p.first;", 2),
+        ("std::pair<int, int> p{next(), next()}; a = p.first;", 1),
+        ("auto p = std::make_pair(next(), next()); a = p.first;", 2),
+        ("std::vector<int> v(next() + 1, next()); a = v.size();", 3),
+        ("std::vector<std::pair<int, int>> v; v.emplace_back(next(), next()); a = v[0].first;", 2),
+        ("std::vector<Box> v; v.emplace_back(next(), next()); a = v[0].v;", 21),
+        ("dim3 d(next(), next()); a = d.x;", 2),
+        ("dim3 d{unsigned(next()), unsigned(next())}; a = d.x;", 1),
+        ("Num n = Num(next()) + Num(next()); a = n.v;", 21),
+        ("Num n(0); n << next() << next() << Num(next()); a = n.v;", 123),
+        ("Num n(next()); n += Num(next()); a = n.v;", 12),
+        # what needs a statement of its own is not run before what is evaluated ahead of it
+        ("a = join(next(), Num(next()).v, next());", 321),
+        ("a = next() * 100 + Num(next()).v * 10 + next();", 123),
+        ("Box v[] = {Box(next(), next()), {next(), next()}}; a = v[0].v * 100 + v[1].v;", 2134),
+        ("a = join(next(), next() ? Num(next()).v : 0, 0);", 320),
     ],
 )
 def test_arguments_are_evaluated_as_gcc_does(tmp_path, body, grid):
@@ -166,3 +194,10 @@ def test_the_arguments_of_a_launch_are_evaluated_as_gcc_does(tmp_path):
         tmp_path, text.replace("BODY", "k<<<next(), next()>>>(next(), next());", 1).replace("BODY", "")
     )
     assert (launch.grid[0], launch.block[0], launch.arguments) == (2, 1, (4, 3))
+
+
+def test_the_stream_of_a_launch_is_evaluated(tmp_path):
+    body = "cudaStream_t s[4]; int i = 0; k<<<1, 32, 0, s[i++]>>>(i); k<<<2, 32, 0, s[next()]>>>(next());"
+    one, two = launches(tmp_path, f"{ORDER.partition('int main')[0]}int main() {{ {body} }}")
+    assert one.arguments == (1,)
+    assert two.arguments == (2,)

@@ -9,6 +9,7 @@ from wattslice.analysis import LaunchSource
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.lowering import calls
 from wattslice.frontend.cuda.lowering.context import Body
+from wattslice.frontend.cuda.lowering.unit import ParameterInfo
 
 from .geometry import launches
 
@@ -194,13 +195,13 @@ def test_of_which_thread_a_variable_is_nobody_knows(tmp_path, code) -> None:
 
 def test_every_link_of_a_chain_of_operators_is_read_once(tmp_path, monkeypatch) -> None:
     read: list[int] = []
-    whole = calls.readable_values
+    whole = calls.value_given
 
-    def noted(body: Body, arguments: list[Node], span: ir.Span) -> list[ir.Expr]:
-        read.append(len(arguments))
-        return whole(body, arguments, span)
+    def noted(body: Body, parameter: ParameterInfo | None, argument: Node, span: ir.Span) -> ir.Expr:
+        read.append(1)
+        return whole(body, parameter, argument, span)
 
-    monkeypatch.setattr(calls, "readable_values", noted)
+    monkeypatch.setattr(calls, "value_given", noted)
     adds = "struct O { int v; O &operator<<(int x) { v += x; return *this; } };"
     links = "".join(f" << {n}" for n in range(9))
     text = f"{HEAD}{adds}int main() {{ O o; o.v = 1; O &r = o{links}; k<<<1, 32>>>(r.v); }}"

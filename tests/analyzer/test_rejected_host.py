@@ -58,6 +58,8 @@ PLACES = [
     ("behind a pointer", "int m = 64, *n_ = &m;", "*n_ = lost::size(); int n = m;"),
     ("a member", "struct S { int n; } s;", "s.n = 64; s.n = lost::size(); int n = s.n;"),
     ("an element", "int a[3];", "a[1] = 64; a[1] = lost::size(); int n = a[1];"),
+    ("an array by an address in it", "int a[3];", "a[1] = 64; lost::read(a + 1, 2); int n = a[1];"),
+    ("what lies ahead of a pointer", "int a[3];", "a[1] = 64; int *p = a; lost::read(p + 1); int n = a[1];"),
 ]
 
 
@@ -194,6 +196,28 @@ def test_launches_in_arms_of_a_rejected_condition_are_read(tmp_path):
         (4, (7,)),
         (8, (9,)),
     ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (int one : lost::all) if (one == n) return 9; return 5;",
+        "for (int i = 0; i < 3; i++) if (i == n - 62) return table[i]; return 5;",
+        "for (int one : table) { if (one == n) return 9; } return 5;",
+        "for (int i = 0; i < n; i++) { lost::first(i) ? break : 0; if (i == 5) return 4; } return 5;",
+        "while (true) { if (n > 90) continue; return lost::all; } return 5;",
+    ],
+)
+def test_a_rejected_statement_may_leave_its_function(tmp_path, body):
+    text = f"{KERNEL}constexpr lost::Table table{{1, 2}}; int found(int n) {{ {body} }}"
+    (launch,) = launches(tmp_path, f"{text} int main() {{ k<<<found(64), 32>>>(7); }}")
+    assert launch.source is LaunchSource.ASSUMED
+
+
+def test_what_a_rejected_lambda_returns_leaves_nothing(tmp_path):
+    body = "lost::each([&](int i) { return i + 1; }); k<<<4, 32>>>(7);"
+    (launch,) = launches(tmp_path, f"{KERNEL}int main() {{ {body} }}")
+    assert (launch.grid[0], launch.times) == (4, 1)
 
 
 def test_what_throws_does_not_come_back(tmp_path):

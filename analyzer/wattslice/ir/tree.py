@@ -450,12 +450,16 @@ class TextureFetch(Struct, frozen=True, eq=False):
 
 
 class Construct(Struct, frozen=True, eq=False):
-    """A value built from parts: `make_float4(...)`, `dim3(x, y)`, braces, struct copies. Costs nothing."""
+    """A value built from parts: `make_float4(...)`, `dim3(x, y)`, braces, struct copies. Costs nothing.
+
+    `order`: as of a `Call`.
+    """
 
     arguments: tuple[Expr, ...]
     field_names: tuple[str, ...]
     type: Type
     span: Span
+    order: tuple[int, ...] = ()
 
 
 class Extract(Struct, frozen=True, eq=False):
@@ -528,6 +532,8 @@ UNREAD = "a statement that could not be read"
 LOST_JUMP = "a goto that is not followed"
 NOT_FOLLOWED = "a function that is not followed"
 """As `UNREAD`: a function with such a `goto`, which may have run any part of it any number of times."""
+RUN_BY_LIBRARY = "functions that a library runs"
+"""As `UNREAD`: constructors, destructors and assignments of what a library holds, nobody knows how often."""
 INITIAL_VALUES = "initial values of "
 """How the function is called that runs before `main` and sets the file-scope variables of a file."""
 AT_EXIT = "at exit"
@@ -558,7 +564,7 @@ class Call(Struct, frozen=True, eq=False):
     any other one. `is_of_program`: it
     is declared there, as a function of C++: it may have the name of one of a library, but is none.
     `is_elsewhere`: the file has no body of it, nor is it of a library that is known; it `has_header` that
-    declares it. `in_braces`: a constructor's arguments, which are evaluated in their order then.
+    declares it. `order`: in which the arguments are evaluated; empty: the first one first.
     """
 
     callee: str
@@ -573,7 +579,7 @@ class Call(Struct, frozen=True, eq=False):
     is_of_program: bool = False
     is_elsewhere: bool = False
     has_header: bool = False
-    in_braces: bool = False
+    order: tuple[int, ...] = ()
 
 
 class Text(Struct, frozen=True, eq=False):

@@ -239,6 +239,9 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
             memory.forget_behind(start, Unknown("an element of a vector that was assigned"))
             length = _length_of_range(arguments[1], arguments[2], node.arguments[1].type)
             memory.set_cell(this.storage, at, length)
+            is_short = isinstance(arguments[1], int) and arguments[1] <= _MOST_FILLED
+            if is_short and isinstance(length, int) and (made := zero_of(type_)) is not None:
+                fill(memory, start, length, arguments[2], made[1])
             return 0
         case "push_front" | "pop_front" if (
             isinstance(length, int) and length < MOST_MOVED and (made := zero_of(type_)) is not None

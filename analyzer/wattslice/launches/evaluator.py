@@ -122,12 +122,12 @@ class Evaluator(ABC):
             ir.Select: self._select,
             ir.Assign: self._assign,
             ir.Increment: self._increment,
-            ir.Construct: lambda node: self.constructed(node, self._values(_typed(node))),
+            ir.Construct: lambda node: self.constructed(node, self._values(_typed(node), node.order)),
             ir.Extract: lambda node: _member(self.evaluate(node.value), node.value.type, node.field),
             ir.AddressOf: lambda node: self.memory.address(node.variable),
             ir.PointerOffset: self._pointer_offset,
             ir.Load: lambda node: self._load(node.place, node.type),
-            ir.Call: lambda node: self.call(node, self._arguments(node)),
+            ir.Call: lambda node: self.call(node, self._values(node.arguments, node.order)),
             ir.Intrinsic: lambda node: self._intrinsic(node.name, node.arguments, node.semantics),
             ir.InlinedCall: lambda node: self.inlined(node, self._values(node.arguments)),
             ir.LaunchCall: self._launch,
@@ -136,23 +136,15 @@ class Evaluator(ABC):
             ir.TextureFetch: _device_code,
         }
 
-    def _values(self, nodes: tuple[ir.Expr, ...]) -> tuple[Value, ...]:
-        return tuple([self.evaluate(node) for node in nodes])
+    def _values(self, nodes: tuple[ir.Expr, ...], order: tuple[int, ...] = ()) -> tuple[Value, ...]:
+        if not order:
+            return tuple([self.evaluate(node) for node in nodes])
+        found = {at: self.evaluate(nodes[at]) for at in order}
+        return tuple([found[at] for at in range(len(nodes))])
 
     def last_first(self, nodes: tuple[ir.Expr, ...]) -> tuple[Value, ...]:
         """Values in the order of `nodes` that are evaluated from the last one on, as GCC does arguments."""
         return tuple([self.evaluate(node) for node in reversed(nodes)])[::-1]
-
-    def _arguments(self, node: ir.Call) -> tuple[Value, ...]:
-        """The arguments of a call; an object in front, those of operators, and a list are evaluated in their
-        order.
-        """
-        nodes = node.arguments
-        if len(nodes) < 2 or node.name.startswith("operator") or node.in_braces:
-            return self._values(nodes)
-        element = nodes[0].type.element
-        number = int(element is not None and element.kind is ir.TypeKind.RECORD)
-        return self._values(nodes[:number]) + self.last_first(nodes[number:])
 
     def _read(self, node: ir.Read) -> Value:
         place = node.place

@@ -318,7 +318,7 @@ class _OneProgram:
             is_of_run = main is None or function is main
             lost = dict.fromkeys(interpreter.cut, _NOT_EVERY_CALL)
             if is_cut or not is_of_run:
-                lost = dict.fromkeys(self.sites, _TOO_LONG if is_cut else _not_from_main(function))
+                lost = dict.fromkeys(self.sites, _TOO_LONG if is_cut else self._not_from_main(function))
             made = (replace(i, times=_lost(i, lost)) for i in interpreter.instances)
             apart = _not_the_only_entry(function)
             instances = _side_by_side(instances, made, apart) if is_alone else [*instances, *made]
@@ -356,6 +356,14 @@ class _OneProgram:
             self._graph, self._relevance, memory, self._gpu, steps, files, given, knows_argc=is_told
         )
 
+    def _not_from_main(self, function: ir.Function) -> Unknown:
+        why = "which is called only where the host code is not followed"
+        if function.copied is not None:
+            why = "whose calls are not followed"
+        elif function in self._graph.unused:
+            why = "which main() was not seen to call"
+        return Unknown(f"{function.told} launches it, {why}")
+
 
 _NOT_EVERY_PROGRAM = Unknown(f"of the programs that launch it no more than {MAX_CALLERS} are read")
 _TOO_LONG = Unknown("the host code takes more steps than are followed")
@@ -376,13 +384,6 @@ def _begin_with_zeros(memory: Memory, storage: Storage, type_: ir.Type) -> None:
 
 def _not_the_only_entry(function: ir.Function) -> Unknown:
     return Unknown(f"{function.told} launches it otherwise than other functions that nothing here calls")
-
-
-def _not_from_main(function: ir.Function) -> Unknown:
-    why = (
-        "whose calls are not followed" if function.copied is not None else "which main() was not seen to call"
-    )
-    return Unknown(f"{function.told} launches it, {why}")
 
 
 def _lost(instance: LaunchInstance, lost: Mapping[ir.LaunchCall, Unknown]) -> int | Unknown:

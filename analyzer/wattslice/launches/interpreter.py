@@ -44,7 +44,7 @@ from wattslice.launches.evaluator import BudgetExceededError
 from wattslice.launches.host_api import library_call
 from wattslice.launches.host_loops import HostLoops
 from wattslice.launches.instances import AssumedVariable, LaunchInstance
-from wattslice.launches.keyed import keyed_call
+from wattslice.launches.keyed import is_keyed, keyed_call
 from wattslice.launches.launch import ConstantValue
 from wattslice.launches.memory import (
     MOST_ARGC,
@@ -60,6 +60,7 @@ from wattslice.launches.memory import (
     condition_of,
     convert,
     is_length,
+    is_text_object,
     offset_of,
     places_of,
     truth,
@@ -78,7 +79,9 @@ _OF_A_GRAPH = Unknown("how often a graph is launched")
 _CAPTURED = Unknown("it is part of a graph: how often that is launched is not followed")
 _GUESS = Unknown("it is launched through a pointer whose value is unknown")
 _OF_A_THREAD = Unknown("a variable of which each thread has its own")
-_SWAP = "_ZSt4swap"
+_ONLY_HANDS_ON = ("operator=", "move", "forward", "swap", "exchange")
+"""Functions of the library that call nothing of what they are given."""
+_SWAP, _EXCHANGE = "_ZSt4swap", "_ZSt8exchange"
 _DECIDING = {"find_if": True, "any_of": True, "all_of": False, "none_of": True}
 """Algorithms that end with the first element of which a function says this."""
 _WITH_ELEMENTS = (
@@ -493,8 +496,8 @@ class Interpreter(HostLoops):
         others may write.
         """
         if not is_read and node.function is None and not node.is_virtual:
-            if node.callee.startswith(_SWAP) and self._swapped(node, arguments):
-                return Unknown("no value")
+            if node.callee.startswith((_SWAP, _EXCHANGE)) and self._exchanged(node, arguments):
+                return arguments[0]
             if (found := self._calls_with_elements(node, arguments)) is not None:
                 return found
             for known in (text_call, tensor_call, self._files.call, algorithm_call, split_call):
@@ -528,7 +531,7 @@ class Interpreter(HostLoops):
             self._not_followed(self._graph.held_by(shared))
         calls = False
         for argument, value in zip(node.arguments, arguments, strict=False):
-            calls |= node.name != "operator=" and self._is_called_by_library(argument, value, node)
+            calls |= node.name not in _ONLY_HANDS_ON and self._is_called_by_library(argument, value, node)
         value = library_call(self.memory, self.gpu, node, arguments, calls=calls)
         self._perhaps_throws(node, value)
         return value
@@ -846,14 +849,21 @@ class Interpreter(HostLoops):
         if isinstance(value, Unknown) and (names := THROWN.get(value)) is not None:
             self._throw(names, None)
 
-    def _swapped(self, node: ir.Call, arguments: tuple[Value, ...]) -> bool:
-        """Exchange two numbers or addresses, which are told with the places that hold them."""
-        types = [argument.type for argument in node.arguments[:2]]
+    def _exchanged(self, node: ir.Call, arguments: tuple[Value, ...]) -> bool:
+        """Write two numbers, addresses or containers at the places that are told with them, behind them, or
+        one number or address.
+        """
+        types = [address.type.element or ir.UNKNOWN_TYPE for address in node.arguments[2:]]
         places = [one for one in arguments[2:] if isinstance(one, Pointer)]
-        is_scalar = all(type_.kind in _SCALARS and type_.lanes == 1 for type_ in types)
-        if len(arguments) != 4 or len(places) != 2 or not is_scalar:
+        is_swap = node.callee.startswith(_SWAP)
+        is_known = all(
+            (type_.kind in _SCALARS and type_.lanes == 1)
+            or (is_swap and (is_vector(type_) or is_keyed(type_) or is_text_object(type_)))
+            for type_ in types
+        )
+        if not len(types) == len(places) == 1 + is_swap or not is_known:
             return False
-        for place, value, type_ in zip(places, (arguments[1], arguments[0]), types, strict=True):
+        for place, value, type_ in zip(places, (arguments[1], arguments[0]), types, strict=False):
             self.memory.write(place.storage, place.offset, value, type_)
         return True
 

@@ -69,7 +69,7 @@ _NO_FUNCTION = Unknown("a function that was never set")
 
 
 def _is_function(name: str) -> bool:
-    return name.startswith("std::function<")
+    return name.startswith("std::function<") or "(*)(" in name
 
 
 def _pairs_of(type_: ir.Type) -> _Pairs | None:
@@ -84,7 +84,8 @@ def _pairs_of(type_: ir.Type) -> _Pairs | None:
             start = at + 1
     key, value = (scalar_named(word) for word in words) if len(words) == 2 else (None, None)
     if len(words) == 2 and _is_function(words[1]):
-        value = ir.Type(ir.TypeKind.RECORD, name=words[1], record_bytes=1)
+        size = 8 if "(*)(" in words[1] else 1
+        value = ir.Type(ir.TypeKind.RECORD, name=words[1], record_bytes=size)
     if key is None or value is None or key.is_float:
         return None
     second = -(-key.size_bytes // value.size_bytes) * value.size_bytes

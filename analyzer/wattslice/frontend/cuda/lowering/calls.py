@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -12,7 +14,6 @@ from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
-from wattslice.frontend.cuda.clang.kinds import UnaryOperator
 from wattslice.frontend.cuda.lowering.context import (
     Body,
     Cell,
@@ -22,7 +23,6 @@ from wattslice.frontend.cuda.lowering.context import (
     expression,
     function_named,
     location,
-    somewhere,
     statement,
 )
 from wattslice.frontend.cuda.lowering.expressions import (
@@ -50,7 +50,7 @@ from wattslice.frontend.cuda.lowering.library import (
     group_call,
     library_call,
     opaque,
-    readable_values,
+    readable,
 )
 from wattslice.frontend.cuda.lowering.memory import (
     address_of,
@@ -70,9 +70,9 @@ from wattslice.frontend.cuda.lowering.objects import (
     Special,
     bare,
     copied,
+    copied_part,
     default_initialisers,
     destroying,
-    elements_given,
     functions_of,
     handed_over,
     has_header,
@@ -85,15 +85,18 @@ from wattslice.frontend.cuda.lowering.objects import (
     made_at,
     made_of,
     moves,
+    order_of_parts,
     parts,
     reaches_out,
     stays_when_moved,
     temporary,
+    value_given,
     with_defaults,
 )
+from wattslice.frontend.cuda.lowering.order import found_once, in_turn, last_first, order_of
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.statements import lower, lower_all
-from wattslice.frontend.cuda.lowering.types import class_names, pointer_to
+from wattslice.frontend.cuda.lowering.types import DIM3_AXES, class_names, pointer_to
 from wattslice.frontend.cuda.lowering.unit import FunctionInfo
 from wattslice.ir import (
     AddressOf,
@@ -124,7 +127,7 @@ def call(body: Body, node: Node) -> Expr:
             info = body.unit.function(callee)
             if may_inline(body, info):
                 return inline(body, node, info, None, expressions_in(node)[1:], body.span(node))[0]
-    if callee is None:
+    if callee is None or (body.is_host and _calls_what_a_call_gives(node)):
         return unresolved_call(body, node, expressions_in(node))
     kind = callee.kind
     if kind == C.CONSTRUCTOR or (kind == C.FUNCTION_TEMPLATE and _is_constructor(body, node, callee)):
@@ -185,18 +188,13 @@ def _read_result(body: Body, value: Expr, where: Location, span: Span) -> Expr:
 
 
 def _exchange(body: Body, node: Node, callee: Node) -> Expr | None:
-    """std::swap of two objects of a class that is followed, or of what an argument steps to, `a[i++]`, which
-    loses all that is named; None of anything else.
-    """
+    """std::swap of two objects of a class that is followed; None of anything else."""
     arguments, span = list(node.arguments), body.span(node)
-    below = (part for argument in arguments for part in argument.walk())
-    if any(one.kind == C.UNARY_OPERATOR and one.unary_operator <= UnaryOperator.PRE_DEC for one in below):
-        return somewhere(body, node, ir.INT32).address if body.unit.parsed.is_builtin(callee) else None
     class_ = arguments[0].type.canonical.declaration if len(arguments) == 2 else None
     is_library = class_ is None or body.unit.parsed.is_builtin(class_)
     if is_library or not body.unit.parsed.is_builtin(callee):
         return None
-    one, two = (body.location(argument) for argument in arguments)
+    two, one = (found_once(body, body.location(argument), span) for argument in reversed(arguments))
     if one is None or two is None:
         return None
     type_ = arguments[0].type
@@ -228,13 +226,14 @@ def _with_library(body: Body, node: Node, callee: Node, value: Expr) -> Expr:
     if makes_own and isinstance(value, Call) and not value.callee.startswith("_ZNK"):
         value = replace(value, callee="", name=f"{value.name} of a class with copies of its own")
     elif makes_own and isinstance(value, Construct) and value.arguments:
-        value = unread(span, value.arguments)
+        value = unread(span, value.arguments, ir.RUN_BY_LIBRARY)
     body.before += lost_by(body, functions, span)
     if any(map(reaches_out, functions)):  # to what it is made of, which it may keep
         named = (one for one in map(bare, node.arguments) if one.kind == C.DECL_REF_EXPR)
         places = [body.location(one) for one in named]
         addresses = tuple(address_of(body, place, span) for place in places if place is not None)
-        body.before.append(ir.ExprStmt(unread(span, addresses), body.region(), span))
+        lost = unread(span, addresses, ir.RUN_BY_LIBRARY)
+        body.before.append(ir.ExprStmt(lost, body.region(), span))
     return value
 
 
@@ -328,18 +327,26 @@ def _one_of(body: Body, node: Node, callee: Node, arguments: list[Node]) -> Loca
         return None
     if not is_choice and not must_name_an_object(callee.type.result):
         return None
-    places = [body.location(argument) for argument in arguments]
+    outer = list(body.before), list(body.after)
+    places = list[Location | None]()
+
+    def given_by(argument: Node) -> Expr:
+        places.append(where := body.location(argument))
+        return readable(body, argument) if where is None else address_of(body, where, span)
+
+    steps = [partial(given_by, argument) for argument in arguments]
+    order = last_first(len(arguments))
+    given = in_turn(body, steps, order)
     if is_choice and (len(places) != 2 or None in places):
+        body.before[:], body.after[:] = outer
         return None
-    given = [
-        value if place is None else address_of(body, place, span)
-        for place, value in zip(places, readable_values(body, arguments, span), strict=True)
-    ]
     if has_object(callee) and not callee.spelling.startswith("operator"):
         this = object_argument(body, node, span)
         given += () if this is None else (this,)
+        order = (*(range(len(arguments), len(given))), *order)
     name = ir.ADDRESS_OF + callee.spelling
-    return dereference(body, Call(callee.mangled_name, name, tuple(given), pointer_to(type_), span), type_)
+    call = Call(callee.mangled_name, name, tuple(given), pointer_to(type_), span, order=order)
+    return dereference(body, call, type_)
 
 
 def _element(body: Body, node: Node, callee: Node) -> Location | None:
@@ -360,13 +367,20 @@ def _element(body: Body, node: Node, callee: Node) -> Location | None:
         (*ir.VECTOR_CLASSES, *ir.KEYED_CLASSES, "std::array<")
     ):
         return None
-    values = readable_values(body, arguments, span)
-    address = Call(callee.mangled_name, ir.ADDRESS_OF + name, (this, *values), pointer_to(type_), span)
+    values = in_turn(body, [lambda: this, *(partial(readable, body, one) for one in arguments)])
+    address = Call(callee.mangled_name, ir.ADDRESS_OF + name, tuple(values), pointer_to(type_), span)
     return dereference(body, address, type_)
 
 
 def _passes_on(body: Body, callee: Node, arguments: list[Node]) -> bool:
     return callee.spelling in PASSES_ON and len(arguments) == 1 and body.unit.parsed.is_builtin(callee)
+
+
+def _calls_what_a_call_gives(node: Node) -> bool:
+    """`table[0](x)`, of which clang tells the function that gives the pointer."""
+    first = next(iter(expressions_in(node)), node)
+    type_ = bare(first).type.canonical
+    return bare(first).kind == C.CALL_EXPR and type_.kind == K.POINTER and bare(first) != node
 
 
 _MEMBER_POINTERS = (B.PTR_MEM_D, B.PTR_MEM_I)
@@ -394,7 +408,8 @@ def unresolved_call(body: Body, node: Node, children: list[Node]) -> Expr:
             raise LoweringError("call through a pointer to member", node)
         if (launch := written_launch(body, node)) is not None:
             return launch
-        values = tuple(body.expr(c) for c in children[1:])
+        order = last_first(len(children) - 1)
+        values = tuple(in_turn(body, [partial(body.expr, child) for child in children[1:]], order))
         pointer = _pointer_called(body, children[0])
         if (
             pointer is None or pointer.type.kind is not TypeKind.POINTER
@@ -404,7 +419,8 @@ def unresolved_call(body: Body, node: Node, children: list[Node]) -> Expr:
                 for value in values
                 if isinstance(value, Read)
             )
-        return Call("", node.spelling, values, type_, span, pointer)
+            order = (*order, *range(len(order), len(values)))
+        return Call("", node.spelling, values, type_, span, pointer, order=order)
     if any(child.spelling == "cudaConfigureCall" for child in children[:2]):
         return _device_launch(body, node, _callee_name(children[0]), span)
     if any(child.kind == C.TYPE_REF for child in node.children) and len(children) == 1:
@@ -541,65 +557,147 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     if name in _RETHROWS and info.is_builtin:
         body.before.append(thrown_if(body, unread(span), ir.ANY_TYPE, span))
     # the object of an operator is its first argument, read once below: chains of `<<` would take 2^n readings
-    is_operator = has_object(callee) and name.startswith("operator") and bool(arguments)
-    is_operator = is_operator and not _is_named(node, callee)
-    initialise_parameters(body, info, arguments[is_operator:])
-    for argument in arguments[is_operator:] if info.is_builtin else ():  # which a container takes over
+    operator = "" if _is_named(node, callee) or not _OPERATOR.fullmatch(name) else name[8:]
+    is_of_object = has_object(callee) and bool(operator and arguments)
+    written = arguments[is_of_object:]
+    initialise_parameters(body, info, written)
+    for argument in written if info.is_builtin else ():  # which a container takes over
         if is_pointer(argument.type.canonical.declaration):
             initialises(body, argument)
-    written = arguments[is_operator:]
-    is_of_user = callee.kind in (C.FUNCTION_DECL, C.CXX_METHOD) and not body.unit.parsed.is_builtin(callee)
-    elements = elements_given(body, info.parameters if is_of_user else (), written)
-    values = [
-        _as_given(body, argument, value) if where is None else read(body, where, span)
-        for argument, value, where in zip(
-            written, readable_values(body, written, span), elements, strict=True
-        )
-    ]
     type_ = body.type(node)
     if name == "operator=" and len(arguments) == 2 and (info.is_builtin or is_plain_copy(info)):
-        where = body.location(arguments[0])
-        special = Special.TAKE if moves(callee) else Special.ASSIGN
-        if where is not None and not parts(body.unit, arguments[0].type, special):
-            return assign_value(body, where, None, values[-1], span)
-        source = body.location(arguments[1]) if where is not None else None
-        if where is not None and source is not None:
-            body.before += copied(body, where, source, arguments[0].type, special, span)
-            return read(body, where, span)
+        assigned = _assigned(body, node, callee, arguments)
+        if assigned is not None:
+            return assigned
     if callee.kind == C.CONVERSION_FUNCTION and (info.is_builtin or info.body is None):
         return convert(body, object_value(body, node), type_, span)
-    is_begun = name in ("async", "pthread_create") and body.unit.parsed.is_builtin(callee)
-    if is_begun and (begun := on_a_thread(name, values, type_, span)) is not None:
-        return begun
-    result = pointer_to(type_) if _gives_object(body, callee) else type_
-    if callee.kind in _VARIABLES:
-        return Call("", name, tuple(values), result, span, _pointer_called(body, expressions_in(node)[0]))
-    if has_object(callee):
-        is_begun = name == "emplace_back" and type_.name in THREADS
+    given = _Given(body, callee, written, span)
+    steps = [partial(given.value, at) for at in range(len(written))]
+    is_library = body.unit.parsed.is_builtin(callee)
+    if name in ("async", "pthread_create", "emplace_back") and is_library:
+        values = in_turn(body, steps, last_first(len(steps)))
+        is_begun = name != "emplace_back" or type_.name in THREADS
         if is_begun and (begun := on_a_thread(name, values, type_, span)) is not None:
             return begun
-        operand = arguments[0] if is_operator else None
+        steps = [partial(next, iter((value,))) for value in values]
+    result = pointer_to(type_) if _gives_object(body, callee) else type_
+    if callee.kind in _VARIABLES:
+        order = last_first(len(steps))
+        pointer = _pointer_called(body, expressions_in(node)[0])
+        return Call("", name, tuple(in_turn(body, steps, order)), result, span, pointer, order=order)
+    if has_object(callee):
+        operand = arguments[0] if is_of_object else None
         if callee.kind == C.CONVERSION_FUNCTION:
             operand = _object_node(node)
-        of_library = body.unit.parsed.is_builtin(callee)
-        this = object_argument(body, node, span, operand, of_library=of_library)
-        values.insert(0, Construct((), (), type_, span) if this is None else this)
-        arguments = arguments[is_operator:]
-    objects = values[: info.is_made_up and has_object(callee)]  # whose `const` is made up too
-    given = (*values, *objects, *_referred(body, callee, arguments, span))
+        steps.insert(0, partial(_object_of_call, body, node, operand, is_library))
+    order = order_of(operator, len(steps), has_object(callee))
+    values = in_turn(body, steps, order)
+    # behind them what else they lead to; of a method whose `const` is made up the object too
+    behind = (*values[: info.is_made_up and has_object(callee)], *given.addresses())
     return Call(
         callee.mangled_name,
         name,
-        given,
+        (*values, *behind),
         result,
         span,
         is_virtual=_is_virtual(node, callee),
         overriders=tuple(_overriders(body, callee)) if _is_virtual(node, callee) else (),
-        looked_at=looked_at(body, info, len(values) - len(arguments)),
+        looked_at=looked_at(body, info, len(values) - len(written)),
         is_of_program=callee.mangled_name.startswith("_Z") and not info.is_builtin and not info.is_made_up,
         is_elsewhere=is_elsewhere(body, info),
         has_header=has_header(body, info),
+        order=(*order, *range(len(values), len(values) + len(behind))),
     )
+
+
+_OPERATOR = regex(r"operator\W+")
+
+
+_KEEPS_A_COPY = regex("push|insert|emplace|assign|resize|make_pair")
+
+
+def _assigned(body: Body, node: Node, callee: Node, arguments: list[Node]) -> Expr | None:
+    """`a = b` where no function of the user does it; None where nobody knows the object `a`."""
+    span, outer = body.span(node), (list(body.before), list(body.after))
+    special = Special.TAKE if moves(callee) else Special.ASSIGN
+    if not parts(body.unit, arguments[0].type, special):
+        value = _as_given(body, arguments[1], readable(body, arguments[1]))
+        where = body.location(arguments[0])
+        if where is not None:
+            return assign_value(body, where, None, value, span)
+    source = found_once(body, body.location(arguments[1]), span)
+    where = found_once(body, body.location(arguments[0]), span)
+    if where is not None and source is not None:
+        body.before += copied(body, where, source, arguments[0].type, special, span)
+        return read(body, where, span)
+    body.before[:], body.after[:] = outer
+    return None
+
+
+def _object_of_call(body: Body, node: Node, operand: Node | None, of_library: bool) -> Expr:
+    span = body.span(node)
+    this = object_argument(body, node, span, operand, of_library=of_library)
+    return Construct((), (), body.type(node), span) if this is None else this
+
+
+class _Given:
+    """What a call of host code is given, and by reference to whom."""
+
+    def __init__(self, body: Body, callee: Node, written: Sequence[Node], span: Span) -> None:
+        self._body, self._written, self._span = body, written, span
+        self._info = info = body.unit.function(callee)
+        self._parameters = info.parameters[: len(written)]
+        self._is_of_user = callee.kind in (C.FUNCTION_DECL, C.CXX_METHOD)
+        self._is_of_user &= not body.unit.parsed.is_builtin(callee)
+        parent = callee.semantic_parent
+        # the algorithms of Thrust take iterators by value
+        is_thrust = parent is not None and parent.spelling == "thrust"
+        passes_on = info.is_builtin and info.name in PASSES_ON
+        self._may_write = not (info.body is not None or passes_on or is_thrust or _OF_C.match(info.name))
+        self._is_made_up = info.is_made_up or (parent is not None and body.unit.parsed.is_made_up(parent))
+        self._places: dict[int, Location] = {}
+
+    def value(self, at: int) -> Expr:
+        """The value of an argument; what cannot be read stands there without one."""
+        body, argument, mark = self._body, self._written[at], len(self._body.before)
+        try:
+            where = self._referred(at)
+            if where is not None:
+                self._places[at] = where
+                if len(body.before) > mark:
+                    return read(body, where, self._span)
+            if (copy := self._kept(argument)) is not None:
+                return copy
+            parameter = self._parameters[at] if self._is_of_user and at < len(self._parameters) else None
+            return _as_given(body, argument, value_given(body, parameter, argument, self._span))
+        except LoweringError:
+            return Construct((), (), body.type(argument), self._span)
+
+    def _referred(self, at: int) -> Location | None:
+        """The object that a function whose body is not here gets by reference, and may write."""
+        argument, body = self._written[at], self._body
+        if self._is_made_up:
+            argument = _copied(argument)
+        elif at >= len(self._parameters) or not must_name_an_object(self._parameters[at].node.type):
+            return None
+        if not self._may_write or argument.type.is_const:
+            return None
+        with suppress(LoweringError):
+            return found_once(body, body.location(argument), self._span)
+        return None
+
+    def _kept(self, argument: Node) -> Expr | None:
+        """The copy of a smart pointer that a container of the library keeps, or a pair; None of another."""
+        is_keeping = self._info.is_builtin and _KEEPS_A_COPY.match(self._info.name)
+        if not is_keeping or not is_pointer(argument.type.canonical.declaration):
+            return None
+        return (
+            None if bare(argument).kind == C.CALL_EXPR else copied_part(self._body, argument.type, argument)
+        )
+
+    def addresses(self) -> Iterator[Expr]:
+        """Those of the objects that it gets by reference."""
+        return (address_of(self._body, self._places[at], self._span) for at in sorted(self._places))
 
 
 def _emplaced(body: Body, node: Node, callee: Node, arguments: Sequence[Node]) -> Expr | None:
@@ -609,7 +707,7 @@ def _emplaced(body: Body, node: Node, callee: Node, arguments: Sequence[Node]) -
         return None  # a copy
     span = body.span(node)
     this = object_argument(body, node, span, of_library=True)
-    made = None if this is None else made_of(body, node.type, arguments, span)
+    made = None if this is None else made_of(body, node.type, arguments, span, last_first(len(arguments)))
     if this is None or made is None:
         return None
     return Call(callee.mangled_name, "push_back", (this, made), element, span)
@@ -706,29 +804,6 @@ _OF_C = regex(r"(?:gl|glut|glew|cu|cuda|cublas|cufft|cusparse|nccl|vk)[A-Z]|MPI_
 """Libraries for C, where nothing is passed by reference."""
 
 
-def _referred(body: Body, callee: Node, arguments: list[Node], span: Span) -> list[Expr]:
-    """Addresses of the objects that a function whose body is not here gets by reference, and may write."""
-    info = body.unit.function(callee)
-    if info.body is not None or (info.is_builtin and info.name in PASSES_ON):
-        return []
-    parent = callee.semantic_parent
-    is_thrust = parent is not None and parent.spelling == "thrust"  # its algorithms take iterators by value
-    if is_thrust or _OF_C.match(info.name):
-        return []
-    is_made_up = info.is_made_up or (parent is not None and body.unit.parsed.is_made_up(parent))
-    pairs = zip(info.parameters, arguments, strict=False)
-    written = arguments if is_made_up else [a for p, a in pairs if must_name_an_object(p.node.type)]
-    found: list[Expr] = []
-    for argument in map(_copied, written) if is_made_up else written:
-        try:
-            where = None if argument.type.is_const else body.location(argument)
-        except LoweringError:
-            continue
-        if where is not None:
-            found.append(address_of(body, where, span))
-    return found
-
-
 def _copied(argument: Node) -> Node:
     """The object whose copy an argument is; the argument itself where it is none."""
     inner = bare(argument)
@@ -793,7 +868,7 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
             if value.type.kind is TypeKind.RECORD or value.type.lanes > 1:
                 return value
             return aggregate(_filled((value,), span), type_, span)
-        return aggregate(_filled(tuple(body.expr(a) for a in arguments), span), type_, span)
+        return _of_parts(body, node, arguments)
     if type_.kind is TypeKind.FLOAT and type_.bits == 16:
         values = tuple(body.expr(a) for a in arguments)
         if type_.lanes > 1 and len(values) != 1:
@@ -804,7 +879,7 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
             return convert(body, body.expr(arguments[0]), type_, span)
         return aggregate(tuple(body.expr(a) for a in arguments), type_, span)
     if body.is_host and type_.name in THREADS:
-        begun = on_a_thread(type_.name, tuple(body.expr(a) for a in arguments), type_, span)
+        begun = on_a_thread(type_.name, _of_parts(body, node, arguments).arguments, type_, span)
         if begun is not None:
             return begun
     info = body.unit.function(constructor)
@@ -835,7 +910,7 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
             )
             return Construct(tuple(values), (), type_, span)
         if not arguments or body.is_host or info.is_builtin:
-            return Construct(tuple(body.expr(a) for a in arguments), (), type_, span)
+            return _of_parts(body, node, arguments)
         return opaque(body, node, info.name, arguments, span)
     return inline_constructor(body, node, info, arguments, span)
 
@@ -846,6 +921,17 @@ def inline_constructor(body: Body, node: Node, info: FunctionInfo, arguments: li
         return opaque(body, node, info.name, arguments, span, TOO_DEEP)
     this = temporary_object(body, body.type(node), span)
     return inline(body, node, info, this, arguments, span, is_constructor=True)[0]
+
+
+def _of_parts(body: Body, node: Node, arguments: Sequence[Node]) -> Construct:
+    """An object of a library's class that a constructor makes of values."""
+    span, type_ = body.span(node), body.type(node)
+    order = order_of_parts(body, node, arguments)
+    values = tuple(in_turn(body, [partial(body.expr, argument) for argument in arguments], order))
+    if type_.name == "dim3":
+        values = _filled(values, span)
+    order = order and (*order, *range(len(order), len(values)))
+    return Construct(values, DIM3_AXES if type_.name == "dim3" else (), type_, span, order)
 
 
 def _filled(parts: tuple[Expr, ...], span: Span) -> tuple[Expr, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
@@ -50,6 +51,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     temporary,
     zero,
 )
+from wattslice.frontend.cuda.lowering.order import in_turn
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import (
     DIM3_AXES,
@@ -293,7 +295,8 @@ def _(body: Body, node: Node) -> Expr:
         return _placed(body, own, deque(children), body.span(node), is_braced=True)
     fields = own.fields if type_.kind is TypeKind.RECORD else ()
     named = (*fields, *(None for _ in children[len(fields) :]))
-    values = tuple(_part(body, own, *pair) for pair in zip(named, children, strict=False))
+    steps = [partial(_part, body, own, *pair) for pair in zip(named, children, strict=False)]
+    values = tuple(in_turn(body, steps))
     if body.is_host:
         values = (*values, *_zeros_behind(body, len(values), node, type_, body.span(node)))
         return temporary(body, node, aggregate(values, type_, body.span(node)))
@@ -590,13 +593,8 @@ def _(body: Body, node: Node) -> Expr:
     span = body.span(node)
     if kind in (B.LAND, B.LOR):
         return _logical(body, node, kind, span)
-    left = body.expr(children[0])
-    mark = len(body.before)
-    right = body.expr(children[1])
+    left, right = in_turn(body, [partial(body.expr, child) for child in children])
     if kind == B.COMMA:
-        if body.is_host and len(body.before) > mark:  # what the right side needs comes behind the left
-            body.before.insert(mark, ir.ExprStmt(left, body.region(), span))
-            return right
         if isinstance(left, ir.Load):  # named, but its value is not asked for
             left = left.place.address
         return ir.Binary(BinaryOp.COMMA, left, right, right.type, right.type, span)
@@ -677,11 +675,11 @@ def _(body: Body, node: Node) -> Expr:
 
 def assign(body: Body, target: Node, op: BinaryOp | None, value: Node, node: Node) -> Expr:
     """`target = value`, `target op= value`."""
+    result = body.expr(value) if body.is_host else None
     where = body.location(target)
     if where is None:
         raise LoweringError("assignment to something that is no object known here", node)
-    result = body.expr(value)
-    return assign_value(body, where, op, result, body.span(node))
+    return assign_value(body, where, op, result or body.expr(value), body.span(node))
 
 
 def assign_value(body: Body, where: object, op: BinaryOp | None, value: Expr, span: Span) -> Expr:

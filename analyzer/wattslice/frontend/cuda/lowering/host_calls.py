@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -33,6 +34,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     part_at,
     shared_by,
 )
+from wattslice.frontend.cuda.lowering.order import acts, in_turn, last_first
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import DIM3, DIM3_AXES, pointer_to
 from wattslice.ir import Call, Expr, LaunchCall, Read, RegisterPlace, Span, Stmt, Type, Variable
@@ -58,8 +60,7 @@ def written_launch(body: Body, node: Node, callee: Node | None = None) -> Launch
     children = node.children
     if len(children) > 1 and children[1].kind == C.CALL_EXPR and children[1].spelling == _CONFIGURE:
         configuration = [child for child in children[1].children if child.kind >= 100][1:]
-        values = tuple(_value(body, argument) for argument in children[2:])
-        return _launch(body, node, _kernel(body, children[0], callee), configuration, values)
+        return _launch(body, node, _kernel(body, children[0], callee), configuration, children[2:])
     return None
 
 
@@ -77,10 +78,10 @@ def launch_of(body: Body, node: Node, callee: Node) -> Expr | None:
         node_of = Call(name, ir.GRAPH_NODE, of_node, ir.UNKNOWN_TYPE, launch.span)
         return ir.Logical(ir.LogicalOp.AND, node_of, launch, body.region(), ir.BOOL, launch.span)
     if name in _LAUNCHERS and len(arguments) >= 3:
-        kernel, configuration = _kernel(body, arguments[0]), [*arguments[1:3], *arguments[4:5]]
-        values = tuple(_value(body, argument) for argument in _packed(body, arguments[3:4]))
-        packed = _value(body, arguments[3]) if len(arguments) > 3 and not values else None
-        return _launch(body, node, kernel, configuration, values, packed)
+        kernel, configuration = _kernel(body, arguments[0]), [*arguments[1:3], *arguments[4:]]
+        given = _packed(body, arguments[3:4])
+        packed = _value(body, arguments[3]) if len(arguments) > 3 and not given else None
+        return _launch(body, node, kernel, configuration, given, packed)
     if name in _DRIVER_LAUNCHERS and len(arguments) >= 8:
         span = body.span(node)
         numbers = [_value(body, argument) for argument in arguments[1:7]]
@@ -199,14 +200,21 @@ def _launch(
     node: Node,
     kernel: _Kernel,
     configuration: list[Node],
-    values: tuple[Expr, ...],
+    given: Sequence[Node],
     packed: Expr | None = None,
 ) -> LaunchCall:
-    grid, block = (_value(body, child) for child in configuration[:2])
-    last = configuration[2] if len(configuration) > 2 else None
-    written = last is not None and not (last.kind == C.UNEXPOSED_EXPR and not last.children)
-    shared = _value(body, last) if last is not None and written else None
-    return _call(kernel, (grid, block, shared), values, body.type(node), body.span(node), packed)
+    """The launch: its configuration is a call, before that of the kernel."""
+    span = body.span(node)
+    written = [one for one in configuration if one.kind != C.UNEXPOSED_EXPR or one.children]
+    stream = _value(body, written[3]) if len(written) > 3 else None
+    if stream is not None and acts(stream):
+        body.before.append(ir.ExprStmt(stream, body.region(), span))
+    steps = [partial(_value, body, one) for one in (*written[:3], *given)]
+    number = min(len(written), 3)
+    order = (*last_first(number), *(number + at for at in last_first(len(given))))
+    grid, block, *rest = in_turn(body, steps, order)
+    shared = rest.pop(0) if number > 2 else None
+    return _call(kernel, (grid, block, shared), tuple(rest), body.type(node), span, packed)
 
 
 def _call(

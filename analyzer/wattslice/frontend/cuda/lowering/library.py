@@ -237,15 +237,12 @@ def _swap(body: Body, arguments: list[Node], span: Span) -> Expr:
 # --------------------------------------------------------------------------- unknown functions
 
 
-def readable_values(body: Body, arguments: list[Node], span: Span) -> list[Expr]:
-    """The arguments of a call that is not followed; what cannot be read stands there without a value."""
-    values: list[Expr] = []
-    for argument in arguments:
-        try:
-            values.append(body.expr(argument))
-        except LoweringError:
-            values.append(ir.Construct((), (), body.type(argument), span))
-    return values
+def readable(body: Body, argument: Node) -> Expr:
+    """An argument of a call that is not followed; what cannot be read stands there without a value."""
+    try:
+        return body.expr(argument)
+    except LoweringError:
+        return ir.Construct((), (), body.type(argument), body.span(argument))
 
 
 _NO_BODY = "body not found, its cost is not counted"
@@ -257,7 +254,7 @@ def opaque(
     body: Body, node: Node, name: str, arguments: list[Node], span: Span, reason: str = _NO_BODY
 ) -> Expr:
     """A call that cannot be followed: its cost is unknown, its outputs become unknown."""
-    values = readable_values(body, arguments, span)
+    values = [readable(body, argument) for argument in arguments]
     callee = node.referenced
     taken = [] if callee is None else [child for child in callee.children if child.kind == C.PARM_DECL]
     for i, (argument, parameter) in enumerate(zip(arguments, taken, strict=False)):

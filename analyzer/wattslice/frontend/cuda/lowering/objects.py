@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import auto
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import zip_longest
 from pathlib import Path
 
 from msgspec import Struct
@@ -29,6 +30,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     place_for_access,
     read,
 )
+from wattslice.frontend.cuda.lowering.order import found_once, in_turn, last_first
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.types import pointer_to
 from wattslice.frontend.cuda.lowering.unit import FunctionInfo, ParameterInfo, Unit
@@ -179,10 +181,11 @@ def ran(
     arguments: tuple[Expr, ...],
     span: Span,
     name: str = "",
-    *,
-    in_braces: bool = False,
+    order: tuple[int, ...] = (),
 ) -> Stmt:
-    """A call of a special function in host code; `name`: what it is called instead of its own name."""
+    """A call of a special function in host code; `name`: what it is called instead of its own name; `order`:
+    in which it evaluates the arguments.
+    """
     this = address_of(body, where, span)
     info = body.unit.function(function)
     call = Call(
@@ -194,7 +197,7 @@ def ran(
         looked_at=looked_at(body, info, 1),
         is_elsewhere=is_elsewhere(body, info),
         has_header=has_header(body, info),
-        in_braces=in_braces,
+        order=order and (0, *(at + 1 for at in order)),
     )
     return ExprStmt(call, body.region(), span)
 
@@ -326,16 +329,14 @@ def _every_default(body: Body, function: Node) -> tuple[Expr, ...]:
         return ()
 
 
-def elements_given(
-    body: Body, parameters: Sequence[ParameterInfo], arguments: Sequence[Node]
-) -> list[Location | None]:
-    """For each argument the element of a container that a function of the user gets by reference."""
-    found: list[Location | None] = [None] * len(arguments)
-    for at, (parameter, argument) in enumerate(zip(parameters, arguments, strict=False)):
+def value_given(body: Body, parameter: ParameterInfo | None, argument: Node, span: Span) -> Expr:
+    """What a function of the user is given: by reference the very object that a call names."""
+    where = None
+    if parameter is not None and argument.kind == C.CALL_EXPR:
         is_moved = parameter.is_reference and argument.spelling in PASSES_ON
-        if argument.kind == C.CALL_EXPR and (is_moved or must_name_an_object(parameter.node.type)):
-            found[at] = body.location(argument)
-    return found
+        if is_moved or must_name_an_object(parameter.node.type):
+            where = body.location(argument)
+    return body.expr(argument) if where is None else read(body, where, span)
 
 
 def made_at(body: Body, node: Node, where: Location, span: Span) -> list[Stmt] | None:
@@ -352,28 +353,34 @@ def made_at(body: Body, node: Node, where: Location, span: Span) -> list[Stmt] |
     if where.type.kind is ir.TypeKind.ARRAY:
         return made_of_nothing(body, where, node.type, span)
     if not constructor.is_defaulted:
-        values = _given_to(body, info, with_defaults(body, constructor, arguments), span)
-        in_braces = len(values) > 1 and body.unit.spans.text(node).endswith("}")
-        return [ran(body, constructor, where, values, span, in_braces=in_braces)]
+        given, order = with_defaults(body, constructor, arguments), order_of_parts(body, node, arguments)
+        return [ran(body, constructor, where, _given_to(body, info, given, order, span), span, order=order)]
     if not arguments:
         return made_of_nothing(body, where, node.type, span)
     special = Special.MOVE if moves(constructor) else Special.COPY
     if not parts(body.unit, node.type, special):
         return None
-    source = body.location(arguments[0])
+    source = found_once(body, body.location(arguments[0]), span)
     if source is None:
         return None
     return list(copied(body, where, source, node.type, special, span))
 
 
-def _given_to(body: Body, info: FunctionInfo, arguments: Sequence[Node], span: Span) -> tuple[Expr, ...]:
+def order_of_parts(body: Body, node: Node, arguments: Sequence[Node]) -> tuple[int, ...]:
+    """The order in which a constructor's arguments are evaluated: that of a list is its own."""
+    return () if body.unit.spans.text(node).endswith("}") else last_first(len(arguments))
+
+
+def _given_to(
+    body: Body, info: FunctionInfo, arguments: Sequence[Node], order: tuple[int, ...], span: Span
+) -> tuple[Expr, ...]:
     """The arguments of a constructor."""
     initialise_parameters(body, info, arguments)
-    elements = elements_given(body, info.parameters, arguments)
-    return tuple(
-        body.expr(argument) if element is None else read(body, element, span)
-        for argument, element in zip(arguments, elements, strict=True)
-    )
+    steps = [
+        partial(value_given, body, parameter, argument, span)
+        for parameter, argument in zip_longest(info.parameters[: len(arguments)], arguments)
+    ]
+    return tuple(in_turn(body, steps, order))
 
 
 def moves(function: Node) -> bool:
@@ -506,14 +513,16 @@ def made_of_braces(body: Body, type_: ClangType, node: Node) -> Expr | None:
     if declaration is None or body.unit.parsed.is_builtin(declaration):
         return None
     if not is_list and body.type(node).kind in (ir.TypeKind.RECORD, ir.TypeKind.UNKNOWN):
-        return _copied_part(body, type_, node)
+        return copied_part(body, type_, node)
     arguments = [child for child in node.children if child.kind >= 100] if is_list else [node]
     return made_of(body, type_, arguments, body.span(node))
 
 
-def made_of(body: Body, type_: ClangType, arguments: Sequence[Node], span: Span) -> Expr | None:
-    """The object of a class of the user's that a constructor makes of `arguments`, unknown where clang does
-    not say by which; None where it has no constructor.
+def made_of(
+    body: Body, type_: ClangType, arguments: Sequence[Node], span: Span, order: tuple[int, ...] = ()
+) -> Expr | None:
+    """The object of a class of the user's that a constructor makes of `arguments`, evaluated in this order,
+    unknown where clang does not say by which; None where it has no constructor.
     """
     declaration = type_.canonical.declaration
     if declaration is None or body.unit.parsed.is_builtin(declaration):
@@ -537,14 +546,14 @@ def made_of(body: Body, type_: ClangType, arguments: Sequence[Node], span: Span)
     if info is None or able[0].kind != C.CONSTRUCTOR:
         lost = unread(span, tuple(body.expr(argument) for argument in arguments))
         return replace(lost, type=own)
-    values = _given_to(body, info, arguments, span)
+    values = _given_to(body, info, arguments, order, span)
     place = RegisterPlace(body.temporary(info.name, own, span), (), own)
-    made = ran(body, able[0], place, values, span)
+    made = ran(body, able[0], place, values, span, order=order)
     body.before += [ir.Declare(place.variable, None, body.region(), span), made]
     return Read(place, own, span)
 
 
-def _copied_part(body: Body, type_: ClangType, node: Node) -> Expr | None:
+def copied_part(body: Body, type_: ClangType, node: Node) -> Expr | None:
     """A copy of the object that `node` names, which clang does not say; None where its value is all."""
     is_same = node.type.canonical.declaration == type_.canonical.declaration
     special = Special.MOVE if node.spelling == "move" else Special.COPY
@@ -553,6 +562,7 @@ def _copied_part(body: Body, type_: ClangType, node: Node) -> Expr | None:
         return None
     span, own = body.span(node), body.unit.types.translate(type_.raw)
     place = RegisterPlace(body.temporary("copy", own, span), (), own)
+    where = found_once(body, where, span) or where
     made = copied(body, place, where, type_, special, span)
     body.before += [ir.Declare(place.variable, None, body.region(), span), *made]
     return Read(place, own, span)
@@ -718,10 +728,11 @@ def lost_by(body: Body, functions: Sequence[Node], span: Span) -> list[Stmt]:
         held = body.temporary("element", body.unit.types.of(owner.raw), span)
         where = RegisterPlace(held, (), held.type)
         number = sum(child.kind == C.PARM_DECL for child in function.children)
-        given = tuple(unread(span) for _ in range(number))
+        given = tuple(unread(span, why=ir.RUN_BY_LIBRARY) for _ in range(number))
         statements = (ir.Declare(held, None, body.region(), span), ran(body, function, where, given, span))
         inner = ir.Block(statements, body.region(), span)
-        result.append(ir.If(unread(span), inner, None, body.region(), span))
+        how_often = unread(span, why=ir.RUN_BY_LIBRARY)
+        result.append(ir.If(how_often, inner, None, body.region(), span))
     return result
 
 
@@ -772,7 +783,8 @@ def shared_by(body: Body, functions: Sequence[Node], span: Span) -> list[Stmt]:
         ir.AddressOf(variable, pointer_to(variable.type), span)
         for variable in (file_scope_variable(body, node) for node in found.values())
     )
-    return [ExprStmt(unread(span, addresses), body.region(), span)] if addresses else []
+    lost = unread(span, addresses, ir.RUN_BY_LIBRARY)
+    return [ExprStmt(lost, body.region(), span)] if addresses else []
 
 
 _REFERRING = (C.DECL_REF_EXPR, C.MEMBER_REF_EXPR, C.CALL_EXPR)

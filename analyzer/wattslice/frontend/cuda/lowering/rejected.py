@@ -44,8 +44,41 @@ def rejected(
             inner = ir.Block(tuple(launches), body.region(), span)
             launches = [ir.If(unread(span, why=why), inner, None, body.region(), span)]
         result += launches
-    arguments = tuple(place for name in _written(tokens) for place in _places(body, name, span))
+    written = _written(tokens)
+    arguments = tuple(
+        place
+        for name, is_address in written.items()
+        for place in _places(body, name, span, is_address=is_address)
+    )
     return [*result, ExprStmt(unread(span, arguments, why), body.region(), span)] if arguments else result
+
+
+_AHEAD_OF_A_LAMBDA = ("", "(", ",", "=", "{", "return")
+
+
+def jumps_in(text: str) -> list[str]:
+    """The jumps out of a statement with this text that go by no label, those of lambdas left out: `return`
+    and, where no loop or `switch` of its own takes them, `break` and `continue`.
+    """
+    tokens, found, level, of_lambda = tokens_of(text), dict[str, None](), 0, list[int]()
+    is_lambda = False
+    for at, token in enumerate(tokens):
+        before = tokens[at - 1] if at else ""
+        if token == "[" and before in _AHEAD_OF_A_LAMBDA and tokens[at + 1 : at + 2] != ("[",):
+            is_lambda = True
+        elif token == "{":
+            level += 1
+            if is_lambda:
+                of_lambda.append(level)
+            is_lambda = False
+        elif token == "}":
+            if of_lambda and of_lambda[-1] == level:
+                of_lambda.pop()
+            level -= 1
+        elif token in ("return", "break", "continue") and not of_lambda:
+            found[token] = None
+    takes = not {"for", "while", "do", "switch"}.isdisjoint(tokens)
+    return [word for word in found if word == "return" or not takes]
 
 
 def unread(span: Span, arguments: tuple[Expr, ...] = (), why: str = ir.UNREAD) -> Call:
@@ -53,9 +86,9 @@ def unread(span: Span, arguments: tuple[Expr, ...] = (), why: str = ir.UNREAD) -
     return Call(why, ir.UNREAD, arguments, ir.UNKNOWN_TYPE, span)
 
 
-def _written(tokens: Sequence[str]) -> list[str]:
-    """The names that a statement of these tokens may write, each once."""
-    found: dict[str, None] = {}
+def _written(tokens: Sequence[str]) -> dict[str, bool]:
+    """The names that a statement of these tokens may write; True: only if it is an address (`f(x + 1)`)."""
+    found: dict[str, bool] = {}
     callers: list[str] = []  # what stands in front of each open bracket
     for at, token in enumerate(tokens):
         before = tokens[at - 1] if at else ""
@@ -78,7 +111,7 @@ def _written(tokens: Sequence[str]) -> list[str]:
         starts = before in ("(", "{", ",") or (
             before == ")" and tokens[at - 2] in ("*", "&")
         )  # behind a cast
-        is_argument = starts and behind in (")", "}", ",") and bool(caller)
+        is_argument = starts and bool(caller) and caller not in _NO_CALL and not _READ_ONLY.fullmatch(caller)
         if (
             behind in _ASSIGNS
             or (behind == "(" and end > at + 1)
@@ -88,10 +121,12 @@ def _written(tokens: Sequence[str]) -> list[str]:
             or (before == "*" and tokens[at - 2] in (".", "->"))  # of functions, which are called
             or (before == ":" and tokens[at - 2] == "]")  # the range of `auto &[a, b]`
             or (before == "&" and not _is_operand(tokens, at - 2))
-            or (is_argument and caller not in _NO_CALL and not _READ_ONLY.fullmatch(caller))
+            or (is_argument and behind in (")", "}", ","))
         ):
-            found[token] = None
-    return list(found)
+            found[token] = False
+        elif is_argument and behind in ("+", "-"):
+            found.setdefault(token, True)
+    return found
 
 
 def _is_cast(tokens: Sequence[str], at: int) -> bool:
@@ -137,8 +172,8 @@ def _is_operand(tokens: Sequence[str], at: int) -> bool:
     return at >= 0 and (tokens[at] in (")", "]") or tokens[at][0].isalnum() or tokens[at][0] == "_")
 
 
-def _places(body: Body, name: str, span: Span) -> Iterator[Expr]:
-    """Addresses of what a name may mean here, and where it points."""
+def _places(body: Body, name: str, span: Span, *, is_address: bool) -> Iterator[Expr]:
+    """Addresses of what a name may mean here, and where it points; `is_address`: unless it is a number."""
     known = [
         binding for binding in body.names.values() if isinstance(binding, Variable) and binding.name == name
     ]
@@ -149,7 +184,10 @@ def _places(body: Body, name: str, span: Span) -> Iterator[Expr]:
         known.append(alias.variable)
     if not known and alias is None:
         known += _file_scope(body, name)
+    addresses = (ir.TypeKind.POINTER, ir.TypeKind.ARRAY, ir.TypeKind.RECORD, ir.TypeKind.UNKNOWN)
     for variable in known:
+        if is_address and variable.type.kind not in addresses:
+            continue
         if not variable.is_constant:
             yield ir.AddressOf(variable, pointer_to(variable.type), span)
         if variable.type.kind is ir.TypeKind.POINTER:

@@ -72,7 +72,7 @@ from wattslice.frontend.cuda.lowering.objects import (
     ran,
 )
 from wattslice.frontend.cuda.lowering.openmp import directive_before, in_parallel
-from wattslice.frontend.cuda.lowering.rejected import rejected, unread
+from wattslice.frontend.cuda.lowering.rejected import jumps_in, rejected, unread
 from wattslice.frontend.cuda.lowering.types import class_names, is_wide_record, pointer_to
 from wattslice.frontend.cuda.lowering.unit import Rejections
 from wattslice.ir import (
@@ -160,7 +160,8 @@ def _rest_of(body: Body, node: Node) -> list[Stmt]:
         if _is_statement(child) and child.kind != C.DECL_STMT:
             inner = as_block(body, child)
             read.append(ir.If(unread(span), inner, None, body.region(), span))
-    return rejected(body, body.unit.spans.text(node), span, read)
+    left = _leaving(body, "return", span) if node.kind == C.RETURN_STMT else []
+    return [*rejected(body, body.unit.spans.text(node), span, read), *left]
 
 
 def _is_statement(node: Node) -> bool:
@@ -365,7 +366,30 @@ def _dropped(body: Body, text: str, span: Span, read: Sequence[Stmt] = ()) -> li
     for label in _GOTO.findall(text):
         inner = Block(tuple(_jump(body, label, span)), body.region(), span)
         result.append(ir.If(unread(span), inner, None, body.region(), span))
+    for word in jumps_in(text):
+        jump = _leaving(body, word, span)
+        is_certain = text.lstrip().startswith(word)
+        inner = Block(tuple(jump), body.region(), span)
+        result += jump if is_certain else [ir.If(unread(span), inner, None, body.region(), span)]
     return result
+
+
+def _gives(body: Body) -> bool:
+    """Whether the function at hand gives a value."""
+    return body.function is not None and body.function.type.result.canonical.kind != K.VOID
+
+
+def _leaving(body: Body, word: str, span: Span) -> list[Stmt]:
+    """`return` of a value that could not be read, `break` or `continue`."""
+    if word == "return":
+        value = unread(span) if _gives(body) else None
+        return [*destroyed(body, 0), ir.Return(value, body.region(), span)]
+    is_end = word == "break"
+    found = left_by(body, lambda target: target.label is None if is_end else target.is_loop)
+    if found is None:
+        return []
+    leaving = ir.Break(body.region(), span, found[0]) if is_end else ir.Continue(body.region(), span)
+    return [*found[1], leaving]
 
 
 _GOTO = regex(r"\bgoto\s+(\w+)\s*;")
@@ -732,8 +756,9 @@ def _(body: Body, node: Node) -> list[Stmt]:
 def _return(body: Body, node: Node) -> list[Stmt]:
     span = body.span(node)
     children = [c for c in node.children if c.kind >= 100]
-    if not children:
-        return [ir.Return(None, body.region(), span)]
+    if not children:  # or none that could be read
+        is_lost = body.is_host and _gives(body)
+        return [ir.Return(unread(span) if is_lost else None, body.region(), span)]
     frame = body.frame
     if frame.returns_address:
         where = body.location(children[0]) or somewhere(body, children[0], body.type(children[0]))

@@ -169,6 +169,19 @@ class Unit:
         return tuple(found)
 
     @functools.cached_property
+    def names_lost(self) -> frozenset[bytes]:
+        """Variables of the file whose declarations have errors: what uses them clang drops without one."""
+        lines = {(str(error.path), error.line) for error in self.errors}
+        found: set[bytes] = set()
+        for node in self.declared if lines else ():
+            span = self.spans.span(node) if node.kind == C.VAR_DECL else None
+            if span is not None and any(
+                (span.file, at) in lines for at in range(span.line, span.end_line + 1)
+            ):
+                found.add(node.spelling.encode())
+        return frozenset(found)
+
+    @functools.cached_property
     def one_of_several_bases(self) -> frozenset[str]:
         """The user's classes derived from virtually or beside another class; where they lie is not read."""
         found: set[str] = set()
@@ -397,6 +410,7 @@ class SpanFinder:
 
 _COMMENT = regex(rb"//[^\n]*|/\*.*?\*/", re.S)
 _WORD = regex(rb"[A-Za-z_]")
+_NAME = regex(rb"[A-Za-z_]\w*")
 _STATEMENT_TOKEN = regex(
     rb"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]++|\\.)*+"|'(?:[^'\\\n]++|\\.)*+'|[][(){};]""", re.S
 )
@@ -408,10 +422,13 @@ class Rejections:
     def __init__(self, unit: Unit, function: Node) -> None:
         self._file: SourceFile | None = None
         self._at: list[int] = []
+        self._names_lost = False
         found = unit.spans.written(function) if unit.errors else None
         if found is None:
             return
         self._file, begin, end = found
+        words = _NAME.findall(self._file.data, begin, end) if unit.names_lost else ()
+        self._names_lost = not unit.names_lost.isdisjoint(words)
         for error in unit.errors:
             if str(error.path) == self._file.name and 0 < error.line <= len(self._file.line_starts):
                 at = self._file.line_starts[error.line - 1] + error.column - 1
@@ -419,7 +436,7 @@ class Rejections:
                     self._at.append(at)
 
     def __bool__(self) -> bool:
-        return bool(self._at)
+        return bool(self._at) or self._names_lost
 
     def between(self, begin: int, end: int) -> tuple[str, Span] | None:
         """What stands between two statements, if clang has dropped a statement there, and where.

@@ -53,7 +53,7 @@ template <class T> struct shared_ptr {
   shared_ptr(shared_ptr&& o) : ws_p(o.ws_p), ws_n(o.ws_n) { o.ws_p = nullptr; o.ws_n = nullptr; }
   template <class U> shared_ptr(const shared_ptr<U>& o) : ws_p(o.ws_p), ws_n(o.ws_n) { if (ws_n) ++*ws_n; }
   template <class U, class E> shared_ptr(unique_ptr<U, E>&& o) : ws_p(o.release()), ws_n(new long(1)) {}
-  ~shared_ptr() { ws_leave(); }
+  ~shared_ptr() { ws_leave(); if (false) shared_ptr ws_o(*this); }  // so that there is what containers copy with
   void ws_leave() { if (ws_n && --*ws_n == 0 && ws_p) ws_destroy(ws_p); }
   shared_ptr& operator=(const shared_ptr& o) {
     if (o.ws_n) ++*o.ws_n;
@@ -72,7 +72,7 @@ template <class T> struct shared_ptr {
   void reset() { ws_leave(); ws_p = nullptr; ws_n = nullptr; }
   template <class U> void reset(U* ws_new) { ws_leave(); ws_p = ws_new; ws_n = new long(1); }
   template <class U, class E> void reset(U*, E);
-  long use_count() const { return ws_n ? *ws_n : 0; }
+  long use_count() const;  // containers that drop their copies are not followed
 };
 template <class T> struct weak_ptr {
   weak_ptr(); template <class U> weak_ptr(const shared_ptr<U>&); shared_ptr<T> lock() const; bool expired() const; void reset();
