@@ -561,6 +561,26 @@ def test_a_function_is_lowered_once_for_all_who_ask_and_each_gets_what_nobody_el
     assert ("first" in two, "second" in one) == (False, False)
 
 
+def test_the_host_code_of_a_file_is_lowered_once_for_itself_and_those_who_ask(tmp_path):
+    path = tmp_path / "main.cu"
+    launching = "__global__ void k() {}\nvoid both();\nvoid fourth() { k<<<1, 1>>>(); both(); }"
+    told = "void runFour();\nvoid fifth() { runFour(); /* AT_DISPATCH_ALL_TYPES */ }"  # if it is asked for
+    path.write_text(f"{launching}\n{told}\n{ASKED_FOR_TWO}")
+    os.utime(path, (1e9, 1e9))
+    names = frozenset(("runOne",))
+    alone = read_caller(path, names).program
+    forget()
+    own, asked = read_cuda(path), read_caller(path, names).program
+    read_caller(path, frozenset(("runFour",)))
+    assert alone is not None
+    assert asked is not None
+    assert dump(asked) == dump(alone)
+    assert [variable.name for variable in asked.globals] == [variable.name for variable in alone.globals]
+    one, two = ({function.name: function for function in each.functions} for each in (own, asked))
+    assert one["both"] is two["both"]
+    assert read_cuda(path).diagnostics == own.diagnostics == ()
+
+
 def test_what_a_reading_that_broke_off_has_lowered_is_not_used_again(tmp_path, monkeypatch):
     path = tmp_path / "main.cpp"
     path.write_text(ASKED_FOR_TWO)
