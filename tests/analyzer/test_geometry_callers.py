@@ -581,6 +581,19 @@ def test_the_host_code_of_a_file_is_lowered_once_for_itself_and_those_who_ask(tm
     assert read_cuda(path).diagnostics == own.diagnostics == ()
 
 
+def test_an_instance_that_is_made_is_no_call(tmp_path):
+    made = '#include "run.h"\ntemplate void run<float>(int n);\ntemplate void\nrun<int>(int);\n'
+    path = tmp_path / "made.cu"
+    for name in ("made.cu", "other.cu"):
+        (tmp_path / name).write_text(made)
+    (tmp_path / "called.cpp").write_text(
+        f"{made}template <class T> void f(T x) {{ x.template run<int>(4); }}"
+    )
+    (tmp_path / "plain.cpp").write_text(f"{made}template<int N> void f() {{ run<float>(N); }}")
+    found = caller_files(path, frozenset({"run"}))
+    assert [file.name for file in found] == ["called.cpp", "plain.cpp"]
+
+
 def test_what_a_reading_that_broke_off_has_lowered_is_not_used_again(tmp_path, monkeypatch):
     path = tmp_path / "main.cpp"
     path.write_text(ASKED_FOR_TWO)
