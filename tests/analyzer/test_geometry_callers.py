@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.analysis import LaunchSource
@@ -20,6 +21,7 @@ from wattslice.frontend.cuda.read import forget, read_caller, read_callers, read
 from wattslice.frontend.inputs import recorded
 from wattslice.frontend.neighbours import caller_files, definition_files
 from wattslice.frontend.parse_options import DEFAULT_C_STANDARD, ParseOptions
+from wattslice.launches import linking
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu
@@ -579,6 +581,23 @@ def test_the_host_code_of_a_file_is_lowered_once_for_itself_and_those_who_ask(tm
     one, two = ({function.name: function for function in each.functions} for each in (own, asked))
     assert one["both"] is two["both"]
     assert read_cuda(path).diagnostics == own.diagnostics == ()
+
+
+def test_where_functions_stand_is_looked_up_once_a_file(tmp_path, monkeypatch):
+    asked: list[str] = []
+
+    def noted(written: str) -> Path:
+        asked.append(written)
+        return Path(written).resolve()
+
+    path = tmp_path / "main.cu"
+    path.write_text(KERNEL + "".join(f"void f{n}() {{ runScale(0, {n}, 2); }}\n" for n in range(9)))
+    program = read_cuda(path)
+    monkeypatch.setattr(linking, "file_of", noted)
+    assert linking.beside(program, (program,)) == [program]
+    assert asked == [str(path)] * 2
+    elsewhere = replace(program, file=str(tmp_path / "x" / "main.cu"))
+    assert linking.beside(program, (elsewhere,)) == []
 
 
 def test_an_instance_that_is_made_is_no_call(tmp_path):
