@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.analysis import LaunchSource
@@ -20,6 +21,7 @@ from wattslice.frontend.cuda.read import forget, read_caller, read_callers, read
 from wattslice.frontend.inputs import recorded
 from wattslice.frontend.neighbours import caller_files, definition_files
 from wattslice.frontend.parse_options import DEFAULT_C_STANDARD, ParseOptions
+from wattslice.launches import linking
 from wattslice.launches.launch import NO_OVERRIDES, KernelLaunch
 from wattslice.launches.resolver import Neighbours, resolve_launches
 from wattslice_models.gpu import load_gpu
@@ -560,6 +562,56 @@ def test_a_function_is_lowered_once_for_all_who_ask_and_each_gets_what_nobody_el
     one, two, *_ = ({function.name: function for function in program.functions} for program in together)
     assert one["both"] is two["both"]
     assert ("first" in two, "second" in one) == (False, False)
+
+
+def test_the_host_code_of_a_file_is_lowered_once_for_itself_and_those_who_ask(tmp_path):
+    path = tmp_path / "main.cu"
+    launching = "__global__ void k() {}\nvoid both();\nvoid fourth() { k<<<1, 1>>>(); both(); }"
+    told = "void runFour();\nvoid fifth() { runFour(); /* AT_DISPATCH_ALL_TYPES */ }"  # if it is asked for
+    path.write_text(f"{launching}\n{told}\n{ASKED_FOR_TWO}")
+    os.utime(path, (1e9, 1e9))
+    names = frozenset(("runOne",))
+    alone = read_caller(path, names).program
+    forget()
+    own, asked = read_cuda(path), read_caller(path, names).program
+    read_caller(path, frozenset(("runFour",)))
+    assert alone is not None
+    assert asked is not None
+    assert dump(asked) == dump(alone)
+    assert [variable.name for variable in asked.globals] == [variable.name for variable in alone.globals]
+    one, two = ({function.name: function for function in each.functions} for each in (own, asked))
+    assert one["both"] is two["both"]
+    assert read_cuda(path).diagnostics == own.diagnostics == ()
+
+
+def test_where_functions_stand_is_looked_up_once_a_file(tmp_path, monkeypatch):
+    asked: list[str] = []
+
+    def noted(written: str) -> Path:
+        asked.append(written)
+        return Path(written).resolve()
+
+    path = tmp_path / "main.cu"
+    path.write_text(KERNEL + "".join(f"void f{n}() {{ runScale(0, {n}, 2); }}\n" for n in range(9)))
+    program = read_cuda(path)
+    monkeypatch.setattr(linking, "file_of", noted)
+    assert linking.beside(program, (program,)) == [program]
+    assert asked == [str(path)] * 2
+    elsewhere = replace(program, file=str(tmp_path / "x" / "main.cu"))
+    assert linking.beside(program, (elsewhere,)) == []
+
+
+def test_an_instance_that_is_made_is_no_call(tmp_path):
+    made = '#include "run.h"\ntemplate void run<float>(int n);\ntemplate void\nrun<int>(int);\n'
+    path = tmp_path / "made.cu"
+    for name in ("made.cu", "other.cu"):
+        (tmp_path / name).write_text(made)
+    (tmp_path / "called.cpp").write_text(
+        f"{made}template <class T> void f(T x) {{ x.template run<int>(4); }}"
+    )
+    (tmp_path / "plain.cpp").write_text(f"{made}template<int N> void f() {{ run<float>(N); }}")
+    found = caller_files(path, frozenset({"run"}))
+    assert [file.name for file in found] == ["called.cpp", "plain.cpp"]
 
 
 def test_what_a_reading_that_broke_off_has_lowered_is_not_used_again(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from wattslice.counting.state import NotCountedError
 from wattslice.errors import Severity
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.project.runs import parse_arguments
+from wattslice.launches import kernel_shape, sizes
 from wattslice.launches.host_code import HostCode
 from wattslice.launches.launch import NO_OVERRIDES, Overrides, Setting
 from wattslice.launches.resolver import Neighbours, resolve_launches
@@ -555,6 +556,16 @@ def test_of_a_template_with_many_instances_some_are_shown(tmp_path):
     assert all(one.kernel.is_followed for one in found)
     told = [a.message for one in found for a in one.assumptions if "not shown" in a.message]
     assert told == ["32 further launches of many not shown; the 9 shown are known ones and some instances"]
+
+
+def test_instances_with_one_body_are_read_once_for_the_grid_that_is_assumed(tmp_path):
+    ladder = " ".join(f"case {n}: many<{n}><<<s[m], 32>>>(1); break;" for n in range(1, 41))
+    kernel = MANY.replace("n > N", "blockIdx.x * 32 + threadIdx.x < n")
+    for asked in (kernel_shape._uses_of, sizes._needed):
+        asked.cache_clear()
+    found = launches(tmp_path, f"{kernel}void run(int n, int m, int *s) {{ switch (n) {{ {ladder} }} }}")
+    assert len(found) == 8
+    assert [asked.cache_info().misses for asked in (kernel_shape._uses_of, sizes._needed)] == [8, 8]
 
 
 def test_of_many_known_launches_of_a_template_the_largest_are_shown(tmp_path):

@@ -208,6 +208,15 @@ def call_of(names: frozenset[str]) -> re.Pattern[bytes]:
     return re.compile(_CALL % (words, words, words))
 
 
+_INSTANTIATION = regex(rb"(?<![.>:])\btemplate\s+[A-Za-z_][^;{}]*;")
+"""`template void f<float>(int);`, which makes an instance and calls nothing."""
+
+
+def _calls(names: frozenset[str], text: bytes) -> bool:
+    call = call_of(names)
+    return call.search(text) is not None and call.search(_INSTANTIATION.sub(b"", text)) is not None
+
+
 def _mentioning(
     path: Path,
     names: frozenset[str],
@@ -242,7 +251,7 @@ def _mentioning(
             scanned += 1
             text = around.text(resolved)
             named = text.has_any(plain) or any(name in text.content for name in unusual)
-            named = named and (not is_call or call_of(names).search(text.content))
+            named = named and (not is_call or _calls(names, text.content))
             is_own = resolved == own and is_call
             if is_own and (not text.has_main or _definitions(names).search(text.content)):
                 continue

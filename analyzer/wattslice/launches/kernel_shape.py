@@ -25,7 +25,7 @@ def default_block(kernel: ir.Kernel, known: Mapping[int, int] = NOTHING) -> Dim3
 
     `known`: extents by axis that the host code tells.
     """
-    uses = _uses(kernel)
+    uses = _uses_of(kernel.body)
     most = min(kernel.max_threads_per_block or MAX_THREADS_PER_BLOCK, MAX_THREADS_PER_BLOCK)
     known = known if math.prod(known.values()) <= most else {}
     own = {**uses.widths, **known}
@@ -46,7 +46,7 @@ def default_grid(kernel: ir.Kernel, gpu: Gpu, known: Mapping[int, int] = NOTHING
     `known`: extents by axis that the host code tells.
     """
     open_axes = [axis for axis in _AXES if axis not in known]
-    axes = sorted(_uses(kernel).block_axes.intersection(open_axes)) or open_axes[:1]
+    axes = sorted(_uses_of(kernel.body).block_axes.intersection(open_axes)) or open_axes[:1]
     blocks = max(1, BLOCKS_PER_SM * gpu.sm_count // math.prod(known.values()))
     parts = {**known, **dict(zip(axes, _split(blocks, len(axes)), strict=True))}
     return parts.get(0, 1), parts.get(1, 1), parts.get(2, 1)
@@ -63,32 +63,33 @@ def _split(number: int, parts: int) -> list[int]:
     return sorted((*found, number), reverse=True) if parts else []
 
 
-@lru_cache(maxsize=8)  # the launches of one kernel, which may be thousands, come one after the other
-def _uses(kernel: ir.Kernel) -> _Uses:
-    return _Uses(kernel)
+@lru_cache(maxsize=8)  # the block is asked for, then the grid; instances of a template may have one body
+def _uses_of(body: ir.Stmt) -> _Uses:
+    return _Uses(body)
 
 
 class _Uses:
     """Axes of the launch that a kernel uses, and the widths of the block that it takes for granted."""
 
-    def __init__(self, kernel: ir.Kernel) -> None:
+    def __init__(self, body: ir.Stmt) -> None:
         self.thread_axes: set[int] = set()
         self.block_axes: set[int] = set()
         self.widths: dict[int, int] = {}
         self._given: dict[ir.Variable, ir.Expr | None] = {}
-        for expr in ir.expressions_below(kernel.body):
+        every = list(ir.expressions_below(body))
+        for expr in every:
             if isinstance(expr, ir.Builtin):
                 if expr.kind in (ir.BuiltinKind.THREAD_IDX, ir.BuiltinKind.BLOCK_DIM):
                     self.thread_axes.add(expr.axis)
                 elif expr.kind in (ir.BuiltinKind.BLOCK_IDX, ir.BuiltinKind.GRID_DIM):
                     self.block_axes.add(expr.axis)
-        for stmt in ir.walk_statements(kernel.body):
+        for stmt in ir.walk_statements(body):
             if isinstance(stmt, ir.Declare):
                 self._given[stmt.variable] = stmt.value if stmt.variable not in self._given else None
-        for expr in ir.expressions_below(kernel.body):
+        for expr in every:
             if isinstance(expr, ir.Binary):
                 self._note_tile(expr)
-        for expr in ir.expressions_below(kernel.body):
+        for expr in every:
             if isinstance(expr, (ir.Load, ir.Assign)):
                 place = expr.place if isinstance(expr, ir.Load) else expr.target
                 if isinstance(place, ir.MemoryPlace) and place.space is ir.MemorySpace.SHARED:

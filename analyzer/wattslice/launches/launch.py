@@ -226,7 +226,7 @@ class KernelLaunch(Struct, frozen=True):
         """Where each known pointer points: at the first one to the same place, or, where the kernel asks how
         far apart pointers are, so many bytes behind the lowest one into the same array.
         """
-        are_one, found = _compares_pointers(self.kernel), dict[ir.Root, tuple[ir.Root, int]]()
+        are_one, found = _compares_pointers(self.kernel.body), dict[ir.Root, tuple[ir.Root, int]]()
         lowest: dict[tuple[int, int], tuple[ir.Root, int]] = {}
         for given in sorted(self.contents.pointers, key=lambda given: given.at_bytes):
             root, place = self._behind(given), (given.array, 0 if are_one else given.at_bytes)
@@ -252,13 +252,13 @@ class KernelLaunch(Struct, frozen=True):
 
 
 @lru_cache(maxsize=16)
-def _compares_pointers(kernel: ir.Kernel) -> bool:
-    """Whether the kernel computes with pointers, as such or as numbers, but for tests for null."""
+def _compares_pointers(body: ir.Stmt) -> bool:
+    """Whether a kernel computes with pointers, as such or as numbers, but for tests for null."""
     return any(
         isinstance(node, ir.Binary)
         and any(ir.strip_casts(side).type.kind is ir.TypeKind.POINTER for side in (node.left, node.right))
         and not any(isinstance(ir.strip_casts(side), ir.Constant) for side in (node.left, node.right))
-        for node in ir.expressions_below(kernel.body)
+        for node in ir.expressions_below(body)
     )
 
 

@@ -28,6 +28,12 @@ def file_of(written: str) -> Path:
     return Path(written).resolve()
 
 
+def beside(program: ir.Program, others: Sequence[ir.Program]) -> list[ir.Program]:
+    """Those in the folders of the program."""
+    folders = {file_of(file).parent for file in {function.span.file for function in program.functions}}
+    return [other for other in others if file_of(other.file).parent in folders]
+
+
 def _definitions(programs: Iterable[ir.Program], *, private: bool = False) -> Iterator[_Definition]:
     """`private`: functions that a file has for itself as well."""
     known = cache(file_of)
@@ -48,8 +54,7 @@ def linkable(program: ir.Program, others: Sequence[ir.Program]) -> list[ir.Progr
 
     Those beside it come first: one elsewhere is another program's if it defines what these do.
     """
-    folders = {file_of(function.span.file).parent for function in program.functions}
-    near = [other for other in others if file_of(other.file).parent in folders]
+    near = beside(program, others)
     found: list[ir.Program] = []
     for group in (near, [other for other in others if other not in near]):
         own: dict[str, set[object]] = {}

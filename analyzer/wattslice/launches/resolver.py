@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -44,7 +45,7 @@ from wattslice.launches.launches import (
     launches_of,
     of_few_instances,
 )
-from wattslice.launches.linking import defines, file_of, in_doubt, linkable, together, uses
+from wattslice.launches.linking import beside, defines, file_of, in_doubt, linkable, together, uses
 from wattslice.launches.memory import Unknown, convert
 from wattslice.launches.overrides import OverrideError, names_kernel
 from wattslice.launches.tensors import with_accessor_sizes
@@ -539,7 +540,8 @@ def _open_to_others(program: ir.Program) -> set[str]:
 
 def _linked(program: ir.Program, found: Sequence[ir.Program], names: Collection[str]) -> ir.Program:
     """`program` with those that were found for `names`, use them and may be of it."""
-    others = linkable(program, _beside(program, [other for other in found if uses(other, names)]))
+    using = [other for other in found if uses(other, names)]
+    others = linkable(program, beside(program, using) or using)  # elsewhere such names may be another's
     return together(program, others) if others else program
 
 
@@ -557,12 +559,6 @@ def _with_what_they_use(program: ir.Program, around: Neighbours, *, is_whole: bo
 def _defined(program: ir.Program) -> set[str]:
     variables = {variable.name for variable in program.globals if variable.initializer is not None}
     return variables.union(function.name for function in program.functions)
-
-
-def _beside(program: ir.Program, others: Sequence[ir.Program]) -> Sequence[ir.Program]:
-    """Those in the folders of the program, if there are any: elsewhere the same names may be another's."""
-    folders = {file_of(function.span.file).parent for function in program.functions}
-    return [other for other in others if file_of(other.file).parent in folders] or others
 
 
 def _of_one_program(program: ir.Program, others: Sequence[ir.Program], names: Collection[str]) -> ir.Program:
@@ -658,21 +654,22 @@ def _launchers(
 
 def _sites(wider: ir.Program, host: HostCode) -> frozenset[ir.LaunchCall]:
     """The launches of the kernels of a program, and those known before, also as other files include them."""
-    before = {_written_at(site) for site in host.sites}
+    known = cache(file_of)
+
+    def written_at(site: ir.LaunchCall) -> tuple[Path, int, int]:
+        return known(site.span.file), site.span.line, site.span.column
+
+    before = {written_at(site) for site in host.sites}
     every = (node for function in wider.functions for node in ir.expressions_below(function.body))
-    same = (node for node in every if isinstance(node, ir.LaunchCall) and _written_at(node) in before)
+    same = (node for node in every if isinstance(node, ir.LaunchCall) and written_at(node) in before)
     return _launched(wider, wider.kernels).union(same)
-
-
-def _written_at(site: ir.LaunchCall) -> tuple[Path, int, int]:
-    return file_of(site.span.file), site.span.line, site.span.column
 
 
 def _launched(program: ir.Program, kernels: Sequence[ir.Kernel]) -> frozenset[ir.LaunchCall]:
     """The launches of these kernels where they are only declared, or defined by the same file; and those
     through pointers, where one may hold such a kernel.
     """
-    files = {kernel: file_of(kernel.span.file) for kernel in kernels}
+    known = cache(file_of)
     names = {kernel.mangled_name for kernel in kernels}
     nodes = [node for function in program.functions for node in ir.expressions_below(function.body)]
     is_held = any(isinstance(node, ir.Text) and node.value in names for node in nodes)
@@ -680,8 +677,8 @@ def _launched(program: ir.Program, kernels: Sequence[ir.Kernel]) -> frozenset[ir
     def is_of_these(node: ir.LaunchCall) -> bool:
         if node.function is not None:
             return is_held
-        file = file_of(node.defined_in) if node.defined_in else None
-        return any(file in (None, files[one]) and launches_kernel(node, one) for one in kernels)
+        file = known(node.defined_in) if node.defined_in else None
+        return any(file in (None, known(one.span.file)) and launches_kernel(node, one) for one in kernels)
 
     return frozenset(node for node in nodes if isinstance(node, ir.LaunchCall) and is_of_these(node))
 

@@ -50,7 +50,7 @@ def agreeing_sizes(
 
     `arguments`: one per parameter, None when unknown. `extents`: bytes behind pointers, None when unknown.
     """
-    reader = _Reader(kernel, grid, block, arguments, extents)
+    reader = _Reader(kernel.body, kernel.parameters, grid, block, arguments, extents)
     reader.visit(kernel.body)
     return {**reader.begun, **reader.walked, **reader.checked}
 
@@ -73,7 +73,8 @@ def heaviest_steps(
 
     An argument that is None is `ASSUMED_SIZE`. A loop whose bound is not computed from arguments takes one.
     """
-    reader = _StepReader(kernel, grid, block, [ASSUMED_SIZE if a is None else a for a in arguments], {})
+    given = [ASSUMED_SIZE if a is None else a for a in arguments]
+    reader = _StepReader(kernel.body, kernel.parameters, grid, block, given, {})
     reader.visit(kernel.body)
     return math.prod(grid) * -(-math.prod(block) // _WARP) * _WARP * reader.steps
 
@@ -83,10 +84,22 @@ def covering_grid(
     kernel: ir.Kernel, grid: Dim3, block: Dim3, arguments: tuple[int | float | None, ...]
 ) -> Dim3:
     """`grid`, larger where the kernel checks an index of its threads against a known number beyond them."""
-    reader = _CoverReader(kernel, grid, block, arguments, {})
-    reader.visit(kernel.body)
-    x, y, z = map(max, grid, (reader.needed.get(axis, 1) for axis in range(3)))
+    needed = _needed(kernel.body, kernel.parameters, grid, block, tuple(arguments))
+    x, y, z = map(max, grid, (needed.get(axis, 1) for axis in range(3)))
     return x, y, z
+
+
+@lru_cache(maxsize=8)  # instances of a template may have one body
+def _needed(
+    body: ir.Stmt,
+    parameters: tuple[ir.Variable, ...],
+    grid: Dim3,
+    block: Dim3,
+    arguments: tuple[int | float | None, ...],
+) -> Mapping[int, int]:
+    reader = _CoverReader(body, parameters, grid, block, arguments, {})
+    reader.visit(body)
+    return reader.needed
 
 
 class _Reader:
@@ -94,7 +107,8 @@ class _Reader:
 
     def __init__(
         self,
-        kernel: ir.Kernel,
+        body: ir.Stmt,
+        parameters: Sequence[ir.Variable],
         grid: Dim3,
         block: Dim3,
         arguments: Sequence[int | float | None],
@@ -103,7 +117,7 @@ class _Reader:
         self.checked: dict[ir.Variable, AgreeingSize] = {}
         self.walked: dict[ir.Variable, AgreeingSize] = {}
         self.begun: dict[ir.Variable, AgreeingSize] = {}
-        self._kernel = kernel
+        self._body = body
         self._grid, self._block = grid, block
         self._values: dict[ir.Variable, _Values | None] = {}
         self._axes: dict[ir.Variable, frozenset[_Axis]] = {}
@@ -111,8 +125,8 @@ class _Reader:
         self._unknown: set[ir.Variable] = set()
         self._assigned_in: dict[ir.Stmt, set[ir.Variable]] = {}
         self._extents = extents
-        self._rotated = _RotatedLoops(kernel.body)
-        for parameter, value in zip(kernel.parameters, arguments, strict=True):
+        self._rotated = _RotatedLoops(body)
+        for parameter, value in zip(parameters, arguments, strict=True):
             if value is not None:
                 self._values[parameter] = (value,) * len(_ENDS)
             elif parameter.type.is_integral and parameter.type.lanes == 1:
@@ -267,7 +281,7 @@ class _Reader:
     def _factors(self) -> set[ir.Variable | None]:
         """What is multiplied, shifted or stepped by."""
         found: set[ir.Variable | None] = set()
-        for node in ir.expressions_below(self._kernel.body):
+        for node in ir.expressions_below(self._body):
             parts: tuple[ir.Expr, ...] = ()
             if isinstance(node, ir.Binary) and node.op in _SCALES:
                 parts = node.left, node.right
@@ -280,7 +294,7 @@ class _Reader:
     def _scaled(self) -> dict[ir.Variable, int | None]:
         """The registers that are multiplied or shifted step by step; 1 of those that grow."""
         found: dict[ir.Variable, int | None] = {}
-        for node in ir.expressions_below(self._kernel.body):
+        for node in ir.expressions_below(self._body):
             if isinstance(node, ir.Assign) and isinstance(node.target, ir.RegisterPlace):
                 op, value = node.op, ir.strip_casts(node.value)
                 if isinstance(value, ir.Binary) and ir.read_variable(value.left) is node.target.variable:
@@ -310,7 +324,7 @@ class _Reader:
     def _elements_indexed(self) -> dict[ir.Variable, int]:
         """For each register that indexes an array of known extent, the elements of the smallest."""
         found: dict[ir.Variable, int] = {}
-        for node in ir.expressions_below(self._kernel.body):
+        for node in ir.expressions_below(self._body):
             if isinstance(node, ir.PointerOffset) and node.index is not None and not node.offset_bytes:
                 array = ir.read_variable(ir.strip_casts(node.pointer))
                 extent = None if array is None else self._extents.get(array)

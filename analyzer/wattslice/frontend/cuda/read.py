@@ -50,12 +50,16 @@ def read_cuda(
     construct, PW099 internal error), and the rest of the file is still there.
     """
     from wattslice.frontend.cuda.clang.session import parse_cuda
-    from wattslice.frontend.cuda.lowering.program import lower_program
+    from wattslice.frontend.cuda.lowering.program import lower_program, program_of
 
     options = options or ParseOptions()
     if source is not None:
         return lower_program(parse_cuda(path, options, source), earlier, wanted)
-    return lower_program(_read_once(path, options, parse_cuda), earlier, wanted)
+    reading = _reading_of(_read_once(path, options, parse_cuda))
+    if earlier is not None:
+        return lower_program(reading.parsed, earlier, wanted)
+    reading.unit = None  # its diagnostics are those of what was lowered before
+    return reading.made(lambda unit: program_of(unit, None, wanted))
 
 
 # ---------------------------------------------------------------------------
@@ -174,6 +178,18 @@ class _Reading(Struct):
     unit: Unit | None = None
     besides: Recording = field(default_factory=Recording)
 
+    def made(self, lower: Callable[[Unit], Program]) -> Program:
+        """What `lower` makes of it, which finds what was lowered of it before."""
+        from wattslice.frontend.cuda.lowering.unit import Unit
+
+        with recorded() as recording:
+            unit, self.unit = self.unit or Unit(self.parsed), None  # which is of no use if this breaks off
+            found = lower(unit)
+            self.unit = unit
+        self.besides.all_of(recording.inputs)
+        note_inputs(recording.inputs)
+        return found
+
     def holds(self) -> bool:
         """Whether it would be read so again."""
         return (
@@ -235,18 +251,17 @@ def _read_once(
     return parsed
 
 
+def _reading_of(parsed: ParsedUnit) -> _Reading:
+    nobodys = _Reading(parsed, Inputs((), (), (), ()))
+    return next((known for known in _units.values() if known.parsed is parsed), nobodys)
+
+
 def _lowered_once(parsed: ParsedUnit, names: frozenset[str]) -> Program:
     """The host code that calls `names`, lowered only where another file has not asked for the same."""
     from wattslice.frontend.cuda.lowering.program import lower_host_code
-    from wattslice.frontend.cuda.lowering.unit import Unit
 
-    nobodys = _Reading(parsed, Inputs((), (), (), ()))
-    reading = next((known for known in _units.values() if known.parsed is parsed), nobodys)
+    reading = _reading_of(parsed)
     if names not in reading.lowered:
-        with recorded() as recording:
-            unit, reading.unit = reading.unit or Unit(parsed), None  # which is of no use if this breaks off
-            reading.lowered[names] = lower_host_code(unit, names)
-            reading.unit = unit
-        reading.besides.all_of(recording.inputs)
+        reading.lowered[names] = reading.made(lambda unit: lower_host_code(unit, names))
     note_inputs(reading.besides.inputs)
     return reading.lowered[names]

@@ -76,7 +76,12 @@ def lower_program(
 
     `earlier`: what is remembered of the same file's functions; those that are as they were are taken from it.
     """
-    unit = Unit(parsed)
+    return program_of(Unit(parsed), earlier, wanted)
+
+
+def program_of(unit: Unit, earlier: LoweredFunctions | None, wanted: frozenset[str]) -> Program:
+    """The same of a `unit` of which nothing was lowered: it knows the host functions from then on."""
+    parsed = unit.parsed
     with deep_recursion():
         functions = project_functions(unit)
         reuse = None if earlier is None else earlier.for_unit(unit)
