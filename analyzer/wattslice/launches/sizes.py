@@ -79,7 +79,6 @@ def heaviest_steps(
     return math.prod(grid) * -(-math.prod(block) // _WARP) * _WARP * reader.steps
 
 
-@lru_cache(maxsize=64)  # paths to one launch differ in little that matters here
 def covering_grid(
     kernel: ir.Kernel, grid: Dim3, block: Dim3, arguments: tuple[int | float | None, ...]
 ) -> Dim3:
@@ -89,7 +88,7 @@ def covering_grid(
     return x, y, z
 
 
-@lru_cache(maxsize=8)  # instances of a template may have one body
+@lru_cache(maxsize=64)  # paths to one launch differ in little that matters here; instances may have one body
 def _needed(
     body: ir.Stmt,
     parameters: tuple[ir.Variable, ...],
