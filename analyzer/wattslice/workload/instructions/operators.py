@@ -14,6 +14,7 @@ from wattslice.ir import (
     INT32,
     MIRRORED,
     NEGATED,
+    UINT32,
     BinaryOp,
     LogicalOp,
     Type,
@@ -161,7 +162,7 @@ class Operators(LinearForms):
                 self.known.floats[converted] = value
             return converted
         if source.kind is TypeKind.BOOL and target.kind is TypeKind.INT:
-            return self.plain("bool to int", region, (value,), ((K.ISETP, 1.0),), TRUTH_BITS)
+            return self.as_integer(value, region, False, 1)
         if source.bits > target.bits and target.bits in (8, 16):
             return self.plain(("narrow", target.bits), region, (value,), ((K.LOP, 1.0),))
         if (source.bits, target.bits) == (32, 64) and source.kind is target.kind is TypeKind.INT:
@@ -207,6 +208,10 @@ class Operators(LinearForms):
             return value
         if source.kind is TypeKind.FLOAT:
             return self.plain("truth", region, (value,), ((FLOAT_KINDS[max(32, source.bits)][3], 1.0),))
+        if value in self.known.remainders:
+            number, power = self.known.remainders[value]  # of any sign: no bit below the power
+            below = self.binary(BinaryOp.SUB, power, self.constant(1, source), source, region)
+            value = self.logic(BinaryOp.AND, (number, below), source, region)
         if value.shape is Shape.LOGIC and value.bits == 32:
             _, mask = self.known.masked.get(value, (value, None))
             cost = ((K.ISETP, 1.0),) if mask is not None and mask.number == 1 else ()
@@ -215,6 +220,25 @@ class Operators(LinearForms):
             return value
         wide = 2.0 if source.bits == 64 or source.kind is TypeKind.POINTER else 1.0
         return self.plain("truth", region, (value,), ((K.ISETP, wide),))
+
+    def counted(self, truth: Value, region: int, is_turned: bool, up: int) -> Value:
+        """What a counter goes `up` by under a condition: the bit or the sign that it tests, or 0 or 1.
+
+        `is_turned`: where the condition is not true.
+        """
+        if up == 1 and not is_turned and truth.shape is Shape.TRUTH:
+            _, mask = self.known.masked.get(truth.inputs[0], (truth, truth))
+            if mask.number is not None and is_power(mask.number):
+                place = self.constant(int(mask.number).bit_length() - 1, UINT32)
+                return self.shift(BinaryOp.SHR, truth.inputs[0], place, UINT32, region)
+        op, word, limit = self.known.compared.get(truth, (None, truth, truth))
+        if up == 1 and not is_turned and (op, limit.number) == (BinaryOp.LT, 0):
+            return self.shift(BinaryOp.SHR, word, self.constant(31, UINT32), UINT32, region)
+        return self.as_integer(truth, region, is_turned, up)
+
+    def as_integer(self, truth: Value, region: int, *how: object) -> Value:
+        """A truth as 0 or 1, one for each way `how` it is used."""
+        return self.plain(("bool to int", *how), region, (truth,), ((K.ISETP, 1.0),), TRUTH_BITS)
 
     def unary(self, op: UnaryOp, value: Value, type_: Type, region: int) -> Value:
         """A unary operator; float negation and `!` are modifiers of whatever uses them."""
@@ -260,9 +284,7 @@ class Operators(LinearForms):
             if b.number == 0 or (mask is not None and mask.number == 1):
                 return self.truth(a, type_, region)
         if op in (BinaryOp.EQ, BinaryOp.NE) and b.number == 0 and a in self.known.remainders:
-            value, power = self.known.remainders[a]  # of any sign: no bit below the power
-            mask = self.binary(BinaryOp.SUB, power, self.constant(1, type_), type_, region)
-            return self.truth(self.logic(BinaryOp.AND, (value, mask), type_, region), type_, region)
+            return self.truth(a, type_, region)
         if op in COMPARISONS:
             signs = self.extended((a, b)) if wide > 1.0 else 0.0
             cost = ((K.ISETP, wide), (K.SHF, signs)) if signs else ((K.ISETP, wide),)
@@ -334,13 +356,15 @@ class Operators(LinearForms):
 
     def shift(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
         """`a << b` or `a >> b`."""
+        if b.number == 0:
+            return a
         if op is BinaryOp.SHL and b.shape is Shape.CONSTANT and b.number is not None:
             return self.scaled(a, 1 << (int(b.number) & 63), region, type_.bits)
         takes_half = type_.bits == 64 and b.number == 32  # the high register
         cost = () if takes_half else ((K.SHF, 2.0 if type_.bits == 64 else 1.0),)
         if op is BinaryOp.SHL or b.shape is not Shape.CONSTANT or a.shape is Shape.CONSTANT:
             return self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
-        shape = Shape.SHIFTED if b.number is None and type_.bits == 32 else Shape.PLAIN
+        shape = Shape.PLAIN if type_.bits != 32 else Shape.SHIFTED if b.number is None else Shape.SHIFT
         key = (op, type_.signed, *inputs_key((a, b)))
         value = self.shared(key, region, (a, b), Computation(shape, cost, type_.bits))
         self.known.halves[value] = a
@@ -538,12 +562,13 @@ def is_updated(before: Value, value: Value, began: int) -> bool:
     return bool(added) and all(is_there(term, began) for term in added)
 
 
-def is_counted_up(before: Value, value: Value) -> bool:
-    """Whether a word `value` is `before` and one, or less one."""
+def counted_up(before: Value, value: Value) -> int:
+    """1 where a word `value` is `before` and one, -1 where it is less one, else 0."""
     if value.shape is not Shape.INT_SUM or value.bits == 64:
-        return False
+        return 0
     (terms, offset, copies), (old, old_offset, old_copies) = linear(value), linear(before)
-    return abs(offset - old_offset) == 1 and (dict(terms), copies) == (dict(old), old_copies)
+    is_alike = (dict(terms), copies) == (dict(old), old_copies)
+    return offset - old_offset if is_alike and abs(offset - old_offset) == 1 else 0
 
 
 def as_float(number: float) -> float | None:

@@ -84,6 +84,7 @@ class Shape(IdentityEnum):
     INT_PRODUCT = "int product"
     INT_SUM = "int sum"  # linear form of other values
     LOGIC = "logic"
+    SHIFT = "shift"  # to the right, by a number
     SHIFTED = "shifted"  # to the right, further in each copy of an unrolled loop
     TRUTH = "truth"  # whether bits that a LOGIC value leaves are set
     BOTH = "both"  # two truths, or one of two
