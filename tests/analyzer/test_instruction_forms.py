@@ -1017,3 +1017,35 @@ def test_few_comparisons_are_made_ahead_of_a_loop(size: int, test: str, instruct
     source = FILTERED.format(size=size, test=test, factor=f"f[(c * {size} + r) * {size} + q]")
     mix = lower_instructions(*launched(source))
     assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.13)
+
+
+UNROLLED = """
+__global__ void k(float* __restrict__ o, const float* __restrict__ a, int m, int q) {{
+  int t = threadIdx.x; float s = 0, r = 0; {loop} o[t] = s + r;
+}}
+int main() {{ k<<<4, 256>>>(0, 0, 32, 300); }}
+"""
+AROUND = "for (int d = -1; d <= 1; d++)"
+
+
+@pytest.mark.parametrize(
+    ("loop", "instructions"),
+    [  # SASS of nvcc 13 for a100, issued by a warp
+        (f"{AROUND} s += a[t + d + 1] * d * (2 - d * d);", 16),
+        ("for (int d = -2; d <= 2; d++) s += a[t + d + 2] * d * d;", 23),
+        ("for (int d = 0; d < 6; d++) s += a[t + d] * (d % 2 ? 4 : 2);", 21),
+        (
+            f"for (int e = -1; e <= 1; e++) {AROUND} {{ float v = a[e * 64 + t + d + 65];"
+            " s += v * d * (2 - e * e); r += v * e * (2 - d * d); }",
+            38,
+        ),
+        (  # operations on numbers alone are none that make an arm long
+            "for (int d = -4; d <= 4; d++) { int x = t + d; if (x >= 0 && x < q) { float v = a[x];"
+            " s += v * (d * d - 3 * d + 4) + r * (d * 7 + 2); r += v * (5 - d) * (1 + d * d * 3); } }",
+            86,
+        ),
+    ],
+)
+def test_each_copy_of_a_loop_knows_what_its_counter_comes_to(loop: str, instructions: float):
+    mix = lower_instructions(*launched(UNROLLED.format(loop=loop)))
+    assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.11)

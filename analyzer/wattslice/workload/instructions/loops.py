@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, auto
 from functools import lru_cache
 
@@ -329,6 +329,29 @@ class Loops(Expressions):
                     self.is_decided(part, stmt, full=full) for part in children(condition)
                 )
 
+    def known_size(self, stmt: Stmt) -> float:
+        """The source operations in `stmt` on numbers alone, as each copy of an unrolled loop has them."""
+        written, _ = written_below(stmt)
+
+        def is_known(expr: Expr) -> bool:
+            match expr:
+                case Constant() | Binary() | Unary() | Cast():
+                    return True
+                case Read(place=place):
+                    held = self.environment.get(place.variable, _NOTHING)
+                    return held.shape is Shape.CONSTANT and place.variable not in written
+                case _:
+                    return False
+
+        found, stack = 0.0, [e for inner in walk_statements(stmt) for e in statement_expressions(inner)]
+        while stack:
+            expr = stack.pop()
+            if all(map(is_known, walk_expressions(expr))):
+                found += sum(n for e in walk_expressions(expr) for _, n in own_operations(e))
+            else:
+                stack += children(expr)
+        return found
+
     def exits_of_copies(self, stmt: Loop, steps: _Steps) -> float | None:
         """The copies that a bare `#pragma unroll` makes of a loop that follows the counter of one around it.
 
@@ -571,6 +594,10 @@ class Loops(Expressions):
             if _keeps_powers(step) and self.is_power(initial):
                 self.known.powers.add(head)
             self.known.starts[head] = 0.0
+            first = initial.number if is_counted else 0.0
+            if first is not None and increment is not None and increment.number is not None:
+                numbers = (first + n * increment.number for n in range(int(level.copies)))
+                self.known.numbers[head] = {frozenset(((head, n),)): x for n, x in enumerate(numbers)}
             if is_counted and initial.number is not None:
                 self.known.starts[head] = initial.number
             elif is_counted:
@@ -975,6 +1002,11 @@ class CodeFacts(Struct, eq=False):
         """Short enough to be predicated: few operations, no loop, no call, no way out."""
         is_plain = self.has.isdisjoint(_NEVER_PREDICATED)
         return is_plain and (self.size <= PREDICATED_SIZE or self.size - self.resting <= PREDICATED_SIZE)
+
+    def is_short_without(self, known: Callable[[], float]) -> bool:
+        """The same of an arm in an unrolled loop, where each copy has `known` operations made already."""
+        is_plain = self.has.isdisjoint(_NEVER_PREDICATED)
+        return self.is_short or (is_plain and self.size - self.resting - known() <= PREDICATED_SIZE)
 
     @property
     def resting(self) -> float:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from itertools import product
 from struct import pack, unpack
 
 from wattslice.ir import (
@@ -29,6 +30,7 @@ from wattslice.workload.instructions.value_graph import (
     Computation,
     Environment,
     LinearForm,
+    Numbers,
     Shape,
     Value,
     deepest,
@@ -45,6 +47,8 @@ MOST_TERMS = 8
 """Terms of a sum above which its operands are no longer looked into: sums of sums would grow without end."""
 _NATURAL = ((BinaryOp.GE, 0), (BinaryOp.GT, -1))
 """Comparisons with numbers that tell a sign."""
+MOST_NUMBERS = 1024
+"""Pairs of numbers, one of each of two constants, that are looked at: what more come to is not known."""
 TRUTH_BITS = 1
 """Bits of an integer that is 0 or 1 because it was a truth value."""
 
@@ -70,6 +74,18 @@ _OF_DIVISOR: dict[str, Cost] = {
 
 class LinearForms(Environment):
     """Integer arithmetic that folds into linear forms."""
+
+    def numbers(self, constant: Value) -> Numbers:
+        """What a constant is in each copy of unrolled loops; nothing where that is not known."""
+        if constant.number is not None:
+            return {frozenset(): constant.number}
+        if not constant.form.copies:
+            return self.known.numbers.get(constant, {})
+        found: Numbers = {frozenset(): constant.form.offset}
+        for copy, coefficient in constant.form.copies:
+            term = _in_copies(BinaryOp.MUL, self.numbers(copy), {frozenset(): coefficient})
+            found = _in_copies(BinaryOp.ADD, found, term)
+        return found
 
     def sum(self, a: Value, b: Value, sign: int, region: int, bits: int, *, is_wide: bool = False) -> Value:
         """a + sign*b as a linear form."""
@@ -264,6 +280,7 @@ class Operators(LinearForms):
             else:
                 value = self.copied((a, b), region, type_.bits)
                 value.number = number
+                self.known.numbers[value] = _in_copies(op, self.numbers(a), self.numbers(b))
             scales = op in (BinaryOp.MUL, BinaryOp.DIV) and self.is_power(b)
             if self.is_power(a) and (scales or op in (BinaryOp.SHL, BinaryOp.SHR)):
                 self.known.powers.add(value)
@@ -395,9 +412,13 @@ class Operators(LinearForms):
             return self.shared(key, region, (a, b), Computation(cost=((compare, lanes),)))
         if op in (BinaryOp.ADD, BinaryOp.SUB):
             return self.shared(key, region, (a, b), Computation(Shape.FLOAT_SUM, ((add, lanes),), bits))
+        further = 1.0  # copies that multiply by another number than one
         for one, other in ((a, b), (b, a)):
-            if other.number in (1.0, -1.0) and (op is BinaryOp.MUL or other is b):
-                return one
+            if other.shape is Shape.CONSTANT and (op is BinaryOp.MUL or other is b):
+                numbers = list(self.numbers(other).values())
+                further -= sum(abs(number) == 1 for number in numbers) / max(1, len(numbers))
+                if not further:
+                    return one
         is_fast = op is BinaryOp.DIV and bits == 32 and self.is_fast
         if is_fast and b.shape is not Shape.CONSTANT:  # MUFU.RSQ of what else had a MUFU.SQRT
             of = b.inputs if b in self.known.roots and a.number == 1 else (b,)
@@ -407,7 +428,8 @@ class Operators(LinearForms):
             return self.floating(BinaryOp.MUL, a, self.constant(1.0 / b.number, type_), type_, region)
         if op is BinaryOp.MUL or is_fast:
             is_doubled = 2.0 in (a.number, b.number) and not self.is_machine_code  # x + x
-            what = Computation(Shape.FLOAT_PRODUCT, ((add if is_doubled else multiply, lanes),), bits)
+            cost = ((add if is_doubled else multiply, lanes * further),)
+            what = Computation(Shape.FLOAT_PRODUCT, cost, bits)
             return self.shared(key, region, (a, b), what)
         name = "rcp" if a.shape is Shape.CONSTANT and a.number == 1 else "div"
         cost = measured(f"{name}.fp{max(32, bits)}") or ((K.MUFU, 1.0),)
@@ -586,6 +608,18 @@ def _is_float(number: float | None) -> bool:
 def is_power(number: float) -> bool:
     """Whether a number is a power of two."""
     return number > 0 and number == int(number) and (int(number) & (int(number) - 1)) == 0
+
+
+def _in_copies(op: BinaryOp, a: Numbers, b: Numbers) -> Numbers:
+    """What `op` makes of two constants in each copy that has both."""
+    found: Numbers = {}
+    if op not in _FOLD or len(a) * len(b) > MOST_NUMBERS:
+        return found
+    for (of_a, x), (of_b, y) in product(a.items(), b.items()):
+        both = of_a | of_b
+        if len({counter for counter, _ in both}) == len(both):
+            found[both] = _FOLD[op](x, y)
+    return found
 
 
 def _scaled_constant(op: BinaryOp, a: Value, b: Value) -> tuple[Value, int] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, cast
 
 from msgspec import Struct
@@ -286,7 +286,11 @@ class Lowering(Loops):
                 # Every warp issues this EXIT; those that go on, the one behind what it guards, too.
                 again = stmt.then.region if is_last else stmt.region
                 self.issued_only.append(Charge(InstructionKind.BRANCH, again, 1.0))
-        elif all(self.facts.blocks[arm].is_short for arm in (stmt.then, stmt.otherwise) if arm is not None):
+        elif all(
+            self.facts.blocks[arm].is_short_without(partial(self.known_size, arm))
+            for arm in (stmt.then, stmt.otherwise)
+            if arm is not None
+        ):
             cost, is_predicated = (), True
         else:
             leaves = stmt.otherwise is None and isinstance(stmt.then.statements[-1], Return | Break)

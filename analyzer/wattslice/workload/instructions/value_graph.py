@@ -358,6 +358,9 @@ def _is_truth(key: object) -> bool:
     return name in COMPARISONS or name in _LOGICAL
 
 
+Numbers = dict[frozenset[tuple[Value, int]], float]
+"""Numbers, each of the copies of which it is: the counters of their loops, and how often each has stepped."""
+
 EnvironmentKey = Variable | tuple[Variable, tuple[str, ...]]
 
 
@@ -381,6 +384,7 @@ class Knowledge:
         self.components: dict[Value, dict[str, Value]] = {}
         self.changed: dict[Value, tuple[Value, tuple[Value, ...]]] = {}  # as a record was, what is new
         self.starts: dict[Value, float] = {}  # counters of loops, and what they begin with
+        self.numbers: dict[Value, Numbers] = {}  # what constants are in each copy of unrolled loops
 
 
 class Environment:
