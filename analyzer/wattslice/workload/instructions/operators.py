@@ -495,7 +495,8 @@ class Operators(LinearForms):
             cost = measured(f"{name}.{key}") or ((K.IMAD, 1.0),)
             inputs = (a, b)
             if (once := _OF_DIVISOR.get(key)) is not None and b.shape is not Shape.CONSTANT:
-                inputs = (a, b, self.plain(("reciprocal", key), region, (b,), once))
+                what = Computation(cost=once)
+                inputs = (a, b, self.shared(("reciprocal", key, b), region, (b,), what, may_trap=True))
                 cost = tuple((kind, number - dict(once).get(kind, 0.0)) for kind, number in cost)
             own, beside = (
                 self.available.get(("divided", one, a, b, type_.signed))
@@ -503,7 +504,8 @@ class Operators(LinearForms):
             )
             if own is None and beside is not None and type_.bits == 32 and b.shape is not Shape.CONSTANT:
                 inputs, cost = (a, b, beside), ((K.IMAD, 1.0), (K.IADD, 1.0))  # a - a / b * b
-            value = self.plain((op, type_.signed), region, inputs, cost, type_.bits)
+            what, named = Computation(cost=cost, bits=type_.bits), (op, type_.signed, *inputs_key(inputs))
+            value = self.shared(named, region, inputs, what, may_trap=b.shape is not Shape.CONSTANT)
             self.hide(("divided", op, a, b, type_.signed), value)
             if name == "mod_power" and type_.bits == 32:
                 self.known.remainders[value] = a, b

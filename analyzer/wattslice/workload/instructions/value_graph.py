@@ -461,8 +461,12 @@ class Environment:
         what: Computation,
         *,
         may_hoist: bool = True,
+        may_trap: bool = False,
     ) -> Value:
-        """The value of an earlier equal computation, or a new one, hoisted as far as its inputs allow."""
+        """The value of an earlier equal computation, or a new one, hoisted as far as its inputs allow.
+
+        `may_trap`: it is not made in front of an arm that may not run, but for one that each copy decides.
+        """
         if (found := self.available.get(key)) is not None:
             return found
         level = deepest(operands, self.stack)
@@ -473,12 +477,13 @@ class Environment:
         if outside is not None and scale > MOST_TRUTHS and _is_truth(key):
             level, loops, region, scale = self.stack[-1], None, here, 1.0
         elif outside is not None:
-            if may_hoist or self.arm_depth == outside.arm_depth:
+            is_decided = self.decided.issuperset(range(outside.arm_depth + 1, self.arm_depth + 1))
+            if is_decided if may_trap else may_hoist or self.arm_depth == outside.arm_depth:
                 for loop in self.stack:
                     if level is None or loop.depth > level.depth:
                         target = self.scopes[loop.scope - 1]
                         break
-            elif scale == 1.0 and self.decided.issuperset(range(outside.arm_depth + 1, self.arm_depth + 1)):
+            elif scale == 1.0 and is_decided:
                 region = self.region_of_once(here, region)
             else:
                 level, loops = self.stack[-1], None
