@@ -47,6 +47,8 @@ MOST_TERMS = 8
 """Terms of a sum above which its operands are no longer looked into: sums of sums would grow without end."""
 _NATURAL = ((BinaryOp.GE, 0), (BinaryOp.GT, -1))
 """Comparisons with numbers that tell a sign."""
+_LOWER, _UPPER = (BinaryOp.GE, BinaryOp.GT), (BinaryOp.LT, BinaryOp.LE)
+"""Comparisons with limits of a range."""
 MOST_NUMBERS = 1024
 """Pairs of numbers, one of each of two constants, that are looked at: what more come to is not known."""
 TRUTH_BITS = 1
@@ -302,6 +304,8 @@ class Operators(LinearForms):
                 return self.truth(a, type_, region)
         if op in (BinaryOp.EQ, BinaryOp.NE) and b.number == 0 and a in self.known.remainders:
             return self.truth(a, type_, region)
+        if op in COMPARISONS and type_.bits == 64 and type_.kind is TypeKind.INT and self.is_widened(a, b):
+            type_, wide = INT32 if self.known.widened[a] else UINT32, 1.0
         if op in COMPARISONS:
             signs = self.extended((a, b)) if wide > 1.0 else 0.0
             cost = ((K.ISETP, wide), (K.SHF, signs)) if signs else ((K.ISETP, wide),)
@@ -346,8 +350,8 @@ class Operators(LinearForms):
         return both
 
     def as_one(self, op: LogicalOp, a: Value, b: Value, region: int) -> Value | None:
-        """The comparison that two are together: of signs, that of both words in a LOP3; of a sign and of a
-        number as the limit of the same word, one without a sign. None for others.
+        """The comparison that two are together: of signs, that of both words in a LOP3; of two numbers as the
+        limits of a word, one without a sign of its distance from the lower. None for others.
         """
         if a not in self.known.compared or b not in self.known.compared:
             return None
@@ -359,9 +363,20 @@ class Operators(LinearForms):
             signs = self.logic(BinaryOp.OR, (word, other), INT32, region)
             compares = BinaryOp.LT if is_or else BinaryOp.GE
             return self.binary(compares, signs, self.constant(0, INT32), INT32, region)
-        if word is other and any(naturals) and low.shape is high.shape is Shape.CONSTANT:
-            return self.plain(("within", a, b), region, (word,), ((K.ISETP, 1.0),))
+        if {of_a, of_b} & set(_LOWER) and {of_a, of_b} & set(_UPPER) and word is other:
+            of_low, least = (of_a, low) if of_a in _LOWER else (of_b, high)
+            if low.shape is high.shape is Shape.CONSTANT and least.number is not None:
+                start = self.constant(least.number + (of_low is BinaryOp.GT), INT32)
+                distance = self.sum(word, start, -1, region, 32)
+                return self.plain(("within", a, b), region, (distance,), ((K.ISETP, 1.0),))
         return None
+
+    def is_widened(self, a: Value, b: Value) -> bool:
+        """Whether numbers of 64 bits are compared as the words that they were made of."""
+        is_signed = self.known.widened.get(a)
+        if is_signed is None or b.number is None:
+            return is_signed is not None and self.known.widened.get(b) is is_signed
+        return -(is_signed << 31) <= b.number < 1 << 31
 
     def extended(self, operands: tuple[Value, ...]) -> float:
         """Signs of operands of 32 bits that are extended to 64, in which an address has them then, too."""
