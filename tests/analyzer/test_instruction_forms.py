@@ -876,13 +876,66 @@ OF_IT = "int v = a[k * 1024 + t]; "
     ],
 )
 def test_an_arm_that_counts_makes_both_numbers_where_it_accesses_no_memory(body: str, instructions: float):
+    assert issued(body) == pytest.approx(instructions, rel=0.1)
+
+
+def issued(body: str) -> float:
+    """Instructions that a warp issues in a loop over `v` that counts in `c` and `d`."""
     loop = (
         COUNTED.format(body=OF_IT + body)
         .replace("float s = 0;", "int c = 0, d = 1;")
         .replace("= s", "= c * d")
     )
     mix = lower_instructions(*launched(loop))
-    assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.1)
+    return sum(entry.number for entry in mix.per_warp)
+
+
+@pytest.mark.parametrize(
+    ("body", "instructions"),
+    [  # SASS of nvcc 13 for a100, issued by a warp
+        ("if (v & 1) c++;", 167),
+        ("if (v % 2) c++;", 167),
+        ("if (v < 0) c++;", 151),
+        ("if (v & 256) c++; d ^= v;", 207),
+        ("bool p = v > q; if (p) c++; d ^= p;", 223),
+        ("if (v > q) { c++; d++; }", 223),
+        ("if (q > 3) c++; d += v;", 161),
+        # no bit: it is none, less than nothing is added, or the arm asks for the condition itself
+        ("if (!(v & 1)) c++;", 247),
+        ("if ((v & 1) == 0) c++;", 247),
+        ("if (v & 1) { } else c++;", 247),
+        ("if (v & 1) c--;", 247),
+        ("if (v > q) { c++; d--; }", 287),
+        ("if (v > q) { if (v & 1) c++; }", 279),
+        ("if (v & 16) { c++; d += v; }", 282),  # 319: the bit is made beside the condition
+    ],
+)
+def test_a_counter_adds_the_bit_that_decides_or_a_number_that_others_need_too(body: str, instructions: float):
+    assert issued(body) == pytest.approx(instructions, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("body", "instructions"),
+    [  # SASS of nvcc 13 for a100, issued by a warp: a branch in each of four copies, a reciprocal in each arm
+        ("if (v > 300) c += v / q;", 1032),
+        ("if (v > 300) c += v % q;", 976),
+        ("if (t > q) c += t / q; d += v;", 1048),
+        ("c += v / q;", 656),
+    ],
+)
+def test_a_division_that_may_not_run_is_not_made_ahead(body: str, instructions: float):
+    assert issued(body) == pytest.approx(instructions, rel=0.06)
+
+
+def test_a_sum_shifts_what_it_adds_to_the_right():
+    assert issued("c += v >> 3;") == pytest.approx(151, rel=0.02)
+    assert issued("c += v >> 3;") == issued("c += v << 3;")
+
+
+@pytest.mark.parametrize("operation", ["(v ^ q) & 1", "(v & q) ^ 5", "(v & 255) ^ 512", "(v ^ m) & q"])
+def test_one_operand_of_a_bitwise_operation_is_in_no_register(operation: str):
+    assert issued(f"c += {operation};") == pytest.approx(199, rel=0.02)
+    assert issued(f"c += {operation.replace('v', '(v ^ t)')};") == pytest.approx(199, rel=0.02)
 
 
 def test_counting_is_the_same_in_every_form():
@@ -977,3 +1030,55 @@ def test_few_comparisons_are_made_ahead_of_a_loop(size: int, test: str, instruct
     source = FILTERED.format(size=size, test=test, factor=f"f[(c * {size} + r) * {size} + q]")
     mix = lower_instructions(*launched(source))
     assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.13)
+
+
+UNROLLED = """
+__global__ void k(float* __restrict__ o, const float* __restrict__ a, int m, int q) {{
+  int t = threadIdx.x; float s = 0, r = 0; {loop} o[t] = s + r;
+}}
+int main() {{ k<<<4, 256>>>(0, 0, 32, 300); }}
+"""
+AROUND = "for (int d = -1; d <= 1; d++)"
+
+
+@pytest.mark.parametrize(
+    ("loop", "instructions"),
+    [  # SASS of nvcc 13 for a100, issued by a warp
+        (f"{AROUND} s += a[t + d + 1] * d * (2 - d * d);", 16),
+        ("for (int d = -2; d <= 2; d++) s += a[t + d + 2] * d * d;", 23),
+        ("for (int d = 0; d < 6; d++) s += a[t + d] * (d % 2 ? 4 : 2);", 21),
+        (
+            f"for (int e = -1; e <= 1; e++) {AROUND} {{ float v = a[e * 64 + t + d + 65];"
+            " s += v * d * (2 - e * e); r += v * e * (2 - d * d); }",
+            38,
+        ),
+        (  # operations on numbers alone are none that make an arm long
+            "for (int d = -4; d <= 4; d++) { int x = t + d; if (x >= 0 && x < q) { float v = a[x];"
+            " s += v * (d * d - 3 * d + 4) + r * (d * 7 + 2); r += v * (5 - d) * (1 + d * d * 3); } }",
+            86,
+        ),
+    ],
+)
+def test_each_copy_of_a_loop_knows_what_its_counter_comes_to(loop: str, instructions: float):
+    mix = lower_instructions(*launched(UNROLLED.format(loop=loop)))
+    assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.11)
+
+
+@pytest.mark.parametrize(
+    ("test", "instructions"),
+    [  # SASS of nvcc 13 for a100, issued by a warp: the distance from the lower limit is compared
+        ("int x = t + d; if (x >= 2 && x < 250)", 37),
+        ("int x = t + d; if (!(x < 2 || x > 250))", 37),
+        ("int x = t + d; if (x <= 250 && x > 0)", 37),
+        ("int x = t + d; if (x >= 2 && x < q)", 43),
+        # words are compared as such, whatever they are widened to
+        ("long long x = t + d; if (x >= 0 && x < 250)", 37),
+        ("long long x = t + d; if (x >= 0 && x < q)", 43),
+        ("int x = t + d; if ((size_t)x < 250)", 37),
+        ("int x = t + d + 3; if ((long long)x < q)", 36),
+    ],
+)
+def test_a_range_is_one_comparison_wherever_it_begins(test: str, instructions: float):
+    loop = f"for (int d = -3; d <= 3; d++) {{ {test} s += a[x]; }}"
+    mix = lower_instructions(*launched(UNROLLED.format(loop=loop)))
+    assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.03)

@@ -655,7 +655,7 @@ def test_a_member_that_a_loop_does_not_assign_stays_what_it_was():
         "for (int r = 0; r < 9; ++r) s.x ^= (s.y & 255) + r;"
         "c[0] = s.x;"
     )
-    assert mix.number(K.LOP) == 1 + 9  # (y ^ 5) & 255, one LOP3, is taken once
+    assert mix.number(K.LOP) == 2 + 9  # (y ^ 5) & 255, of two immediates, is taken once
 
 
 def test_tests_of_unrolled_copies_that_an_outer_loop_does_not_change_run_once():

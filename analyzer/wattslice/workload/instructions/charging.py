@@ -136,9 +136,9 @@ class _Charger:
             if value.shape not in (Shape.INT_SUM, Shape.ADDRESS) and self.isa is Isa.XMAD:
                 value.cost = _in_parts(value.cost, self.isa.multiplies_per_product)
             value.cost = converted(value.cost, self.isa)
-            fuses = _FUSES.get(value.shape)
+            fuses = _FUSES.get(value.shape, ())
             for needed in value.inputs:
-                uses = self.fusing_uses if needed.shape is fuses else self.other_uses
+                uses = self.fusing_uses if needed.shape in fuses else self.other_uses
                 uses[needed] = uses.get(needed, 0) + 1
                 if value.member:
                     self.members.setdefault(needed, []).append(value)
@@ -149,7 +149,9 @@ class _Charger:
         self.join_truths()
         for value in self.members.keys() - set(self.roots):
             self.leave_out_members(value)
-        absorbed = within_lop3(self.order, self.other_uses) | group_bit_tests(self.order, self.other_uses)
+        absorbed = within_lop3(self.order, self.other_uses, self.isa) | group_bit_tests(
+            self.order, self.other_uses
+        )
         for value in self.order:
             self.fuse(value, absorbed)
         for value in self.order:
@@ -288,13 +290,24 @@ class _Charger:
         return found
 
     def note_copies(self, sums: list[Value], users: Mapping[Value, list[Value]]) -> None:
-        """What the copies of a loop do with its sums and counters; `users`: of each value, what needs it."""
+        """What the copies of a loop do with its sums and counters; `users`: of each value, what needs it.
+
+        `c += a < b` is one instruction more for each copy, and a predicated MOV: a SEL makes a number of what
+        is true where another value needs it, too.
+        """
+        alone = {
+            truth
+            for truth, (user, *others) in users.items()
+            if truth.bits == TRUTH_BITS and truth.cost and not others and user.shape is Shape.INT_SUM
+        }
+        for truth in alone:
+            truth.cost = ((InstructionKind.MOV, 1.0),)
         for value in sums:
-            if any(term.bits == TRUTH_BITS for term, _ in value.form.terms):
-                continue  # `c += a < b` is one instruction more for each
             for head, coefficient in value.form.terms:
                 level = head.place.level
                 if coefficient != 1 or value not in head.inputs or level is None or level.copies <= 1.0:
+                    continue
+                if any(term in alone and level in varying((term,)) for term, _ in value.form.terms):
                     continue
                 others = {*users[head], *users[value]} - {head, value}
                 if not any(level in user.place.stack for user in others):
@@ -312,16 +325,16 @@ class _Charger:
 
     def fuse(self, value: Value, absorbed: set[Value]) -> None:
         """Let `value` take in a product that only values like it use."""
-        fuses = _FUSES.get(value.shape)
-        if fuses is None or (fuses is Shape.INT_PRODUCT and value not in self.takes_along):
+        fuses, is_float = _FUSES.get(value.shape, ()), value.shape is Shape.FLOAT_SUM
+        if not is_float and value not in self.takes_along:
             return
         for needed in value.inputs:
-            if needed.shape is not fuses or needed in self.other_uses or value.inputs.count(needed) > 1:
+            if needed.shape not in fuses or needed in self.other_uses or value.inputs.count(needed) > 1:
                 continue
-            if fuses is Shape.INT_PRODUCT and not is_taken_along(needed, value, self.isa):
+            if not is_float and not is_taken_along(needed, value, self.isa):
                 continue
             absorbed.add(needed)
-            if fuses is not Shape.INT_PRODUCT:  # one FMA takes one product; a sum counted all of its IMADs
+            if is_float:  # one FMA takes one product; a sum counted all of its IMADs
                 value.cost = tuple((_FUSED[kind], number) for kind, number in value.cost)
                 self.products[value] = needed
                 return
@@ -665,10 +678,10 @@ def _stride(moving: Terms, inner: LoopLevel) -> Value | None:
 _SUMS = (Shape.INT_SUM, Shape.INT_PRODUCT, Shape.ADDRESS)
 _COMPARISONS = {InstructionKind.ISETP, InstructionKind.FSETP, InstructionKind.DSETP}
 
-_FUSES: dict[Shape, Shape] = {
-    Shape.FLOAT_SUM: Shape.FLOAT_PRODUCT,
-    Shape.INT_SUM: Shape.INT_PRODUCT,
-    Shape.ADDRESS: Shape.INT_PRODUCT,
+_FUSES: dict[Shape, tuple[Shape, ...]] = {
+    Shape.FLOAT_SUM: (Shape.FLOAT_PRODUCT,),
+    Shape.INT_SUM: (Shape.INT_PRODUCT, Shape.SHIFT),
+    Shape.ADDRESS: (Shape.INT_PRODUCT,),
 }
 
 _FUSED: dict[InstructionKind, InstructionKind] = {
@@ -694,17 +707,18 @@ _Cut = frozenset[object]
 """Inputs from which a value can be computed: values, and constants by number."""
 
 
-def within_lop3(needed: Iterable[Value], uses: Mapping[Value, int]) -> set[Value]:
+def within_lop3(needed: Iterable[Value], uses: Mapping[Value, int], isa: Isa) -> set[Value]:
     """The bitwise operations among `needed` that the LOP3 of another one does along.
 
-    `uses`: how many operands of others each value is. Each operation, those that no other takes in first,
-    takes in as many as it can of those that nothing else needs; at most three distinct inputs remain.
+    `uses`: how many operands of others each value is. One operand may be an immediate, or lie in constant
+    memory, which on Hopper (`isa`) is a register. Each operation, those that no other takes in first, takes
+    in as many as it can of those that nothing else needs; at most three distinct inputs remain.
     """
     logic = [value for value in needed if value.shape is Shape.LOGIC]
     cuts: dict[Value, tuple[_Cut, ...]] = {}
     ordered = _inputs_first(logic)
     for value in ordered:
-        cuts[value] = _cuts(value, cuts)
+        cuts[value] = _cuts(value, cuts, isa)
     taken: set[Value] = set()
     for value in reversed(ordered):
         if value not in taken:
@@ -730,14 +744,19 @@ def _inputs_first(logic: list[Value]) -> list[Value]:
     return found
 
 
-def _cuts(value: Value, cuts: Mapping[Value, tuple[_Cut, ...]]) -> tuple[_Cut, ...]:
+def _cuts(value: Value, cuts: Mapping[Value, tuple[_Cut, ...]], isa: Isa) -> tuple[_Cut, ...]:
     """The sets of at most three inputs that `value` is a function of, nearest first."""
     found: dict[_Cut, None] = {frozenset(): None}
     for part in value.inputs:
         choices = (frozenset({_name(part)}), *cuts.get(part, ()))
         merged = (have | choice for have in found for choice in choices)
-        found = dict.fromkeys(cut for cut in merged if len(cut) <= INPUTS)
+        found = dict.fromkeys(cut for cut in merged if len(cut) <= INPUTS and _unregistered(cut, isa) <= 1)
     return tuple(found)[:CUTS]
+
+
+def _unregistered(cut: _Cut, isa: Isa) -> int:
+    """The inputs that are in no register."""
+    return sum(one.is_given and isa is not Isa.LDC if isinstance(one, Value) else True for one in cut)
 
 
 def _name(value: Value) -> object:
@@ -817,7 +836,12 @@ def _is_field(term: Value) -> bool:
 
 
 def is_taken_along(term: Value, value: Value, isa: Isa) -> bool:
-    """Whether the multiply-add of the product `term` computes the sum `value`; XMAD adds 32 bits only."""
+    """Whether the multiply-add of the product `term` computes the sum `value`; XMAD adds 32 bits only.
+
+    Or the LEA.HI of what is shifted to the right.
+    """
+    if term.shape is Shape.SHIFT:
+        return value.shape is Shape.INT_SUM and value.bits == 32
     fits = isa is not Isa.XMAD or value.shape is Shape.ADDRESS or term.bits >= value.bits
     return term.shape is Shape.INT_PRODUCT and fits
 
@@ -825,15 +849,17 @@ def is_taken_along(term: Value, value: Value, isa: Isa) -> bool:
 def sum_cost(terms: Terms, value: Value, isa: Isa, copies: float = 1.0) -> Cost:
     """Instructions that add up a linear form.
 
-    A term scaled by a power of two is an LEA, by another constant an IMAD, a product of two values an IMAD;
-    each of them adds one more term on the way. IADD3 adds two. `copies` of a running sum (`s += a[i]`) are
-    one form, in which the sum itself is one term.
+    A term scaled or divided by a power of two is an LEA, by another constant an IMAD, a product of two values
+    an IMAD; each of them adds one more term on the way. IADD3 adds two. `copies` of a running sum
+    (`s += a[i]`) are one form, in which the sum itself is one term.
     """
     products = constants = shifts = 0
     plain = 0.0
     for term, coefficient in terms:
-        if is_taken_along(term, value, isa):
+        if is_taken_along(term, value, isa) and term.shape is Shape.INT_PRODUCT:
             products += 1
+        elif is_taken_along(term, value, isa) and coefficient == 1:
+            shifts += 1
         elif abs(coefficient) == 1:
             plain += 1
         elif abs(coefficient) & (abs(coefficient) - 1) == 0:

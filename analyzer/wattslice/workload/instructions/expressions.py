@@ -49,7 +49,7 @@ from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import SEEN_BY_OTHERS, Memory
 from wattslice.workload.instructions.operators import (
     FLOAT_KINDS,
-    is_counted_up,
+    counted_up,
     is_minimum,
     is_there,
     per_operation,
@@ -287,7 +287,7 @@ class Expressions(Memory):
         if mask is not None:
             return self.logic(BinaryOp.AND, (mask, then), expr.type, region)
         cost = self.selection(expr.type)
-        counted = [b for a, b in ((then, otherwise), (otherwise, then)) if is_counted_up(a, b)]
+        counted = [b for a, b in ((then, otherwise), (otherwise, then)) if counted_up(a, b)]
         if is_decided:
             cost = ()
         elif counted:  # each lane makes both numbers

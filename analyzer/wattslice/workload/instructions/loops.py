@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, auto
 from functools import lru_cache
 
@@ -274,6 +274,7 @@ class Loops(Expressions):
             steps_on = steps_on and (constant or not self.is_long_way(stmt))
             is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
             is_plain = size - body.products <= FURTHER_ARITHMETIC
+            steps_on = steps_on and Trait.DIVISION not in body.has
             if steps_on and is_small and not may_load and (Trait.LOADS in body.has or is_plain):
                 unroll = FURTHER_UNROLL
         if trips is not None and not full:
@@ -328,6 +329,29 @@ class Loops(Expressions):
                 return is_plain and all(
                     self.is_decided(part, stmt, full=full) for part in children(condition)
                 )
+
+    def known_size(self, stmt: Stmt) -> float:
+        """The source operations in `stmt` on numbers alone, as each copy of an unrolled loop has them."""
+        written, _ = written_below(stmt)
+
+        def is_known(expr: Expr) -> bool:
+            match expr:
+                case Constant() | Binary() | Unary() | Cast():
+                    return True
+                case Read(place=place):
+                    held = self.environment.get(place.variable, _NOTHING)
+                    return held.shape is Shape.CONSTANT and place.variable not in written
+                case _:
+                    return False
+
+        found, stack = 0.0, [e for inner in walk_statements(stmt) for e in statement_expressions(inner)]
+        while stack:
+            expr = stack.pop()
+            if all(map(is_known, walk_expressions(expr))):
+                found += sum(n for e in walk_expressions(expr) for _, n in own_operations(e))
+            else:
+                stack += children(expr)
+        return found
 
     def exits_of_copies(self, stmt: Loop, steps: _Steps) -> float | None:
         """The copies that a bare `#pragma unroll` makes of a loop that follows the counter of one around it.
@@ -571,6 +595,10 @@ class Loops(Expressions):
             if _keeps_powers(step) and self.is_power(initial):
                 self.known.powers.add(head)
             self.known.starts[head] = 0.0
+            first = initial.number if is_counted else 0.0
+            if first is not None and increment is not None and increment.number is not None:
+                numbers = (first + n * increment.number for n in range(int(level.copies)))
+                self.known.numbers[head] = {frozenset(((head, n),)): x for n, x in enumerate(numbers)}
             if is_counted and initial.number is not None:
                 self.known.starts[head] = initial.number
             elif is_counted:
@@ -917,6 +945,7 @@ class Trait(Enum):
     MEETS_OTHERS = auto()
     LOADS = auto()
     INTRINSIC = auto()
+    DIVISION = auto()  # many instructions, but one operation to what unrolls loops
     NESTED = auto()  # loops and switches
     LONG_ARM = auto()
     EXIT = auto()  # of a loop inside
@@ -973,8 +1002,17 @@ class CodeFacts(Struct, eq=False):
     @property
     def is_short(self) -> bool:
         """Short enough to be predicated: few operations, no loop, no call, no way out."""
-        is_plain = self.has.isdisjoint(_NEVER_PREDICATED)
+        return self.is_short_but()
+
+    def is_short_but(self, *traits: Trait) -> bool:
+        """The same where `traits` do not matter."""
+        is_plain = self.has.isdisjoint(_NEVER_PREDICATED.difference(traits))
         return is_plain and (self.size <= PREDICATED_SIZE or self.size - self.resting <= PREDICATED_SIZE)
+
+    def is_short_without(self, known: Callable[[], float]) -> bool:
+        """The same of an arm in an unrolled loop, where each copy has `known` operations made already."""
+        is_plain = self.has.isdisjoint(_NEVER_PREDICATED)
+        return self.is_short or (is_plain and self.size - self.resting - known() <= PREDICATED_SIZE)
 
     @property
     def resting(self) -> float:
@@ -1051,7 +1089,8 @@ class CodeFacts(Struct, eq=False):
         if inner.is_loop and Trait.BREAK in inner.has:
             self.has.add(Trait.EXIT)
         is_way_out = Trait.BREAK in inner.has and inner.size <= PREDICATED_SIZE
-        if inner.is_first_arm and not inner.is_short and not is_way_out:
+        is_long = not inner.is_short_but(Trait.DIVISION) and not is_way_out
+        if inner.is_first_arm and is_long:
             self.has.add(Trait.LONG_ARM)
         self.elements += inner.elements
         self.assigned |= inner.assigned
@@ -1063,7 +1102,7 @@ class CodeFacts(Struct, eq=False):
 
 
 _NEVER_PREDICATED = frozenset(
-    (Trait.NESTED, Trait.EXIT, Trait.BREAK, Trait.CONTINUE, Trait.RETURN, Trait.INTRINSIC)
+    (Trait.NESTED, Trait.EXIT, Trait.BREAK, Trait.CONTINUE, Trait.RETURN, Trait.INTRINSIC, Trait.DIVISION)
 )
 
 
@@ -1077,7 +1116,7 @@ class KernelFacts(Struct):
 @lru_cache(maxsize=4)
 def kernel_facts(kernel: Kernel) -> KernelFacts:
     """The facts about all of `kernel`; kept for the last few kernels, for nobody changes them."""
-    facts = KernelFacts()
+    facts, is_fast = KernelFacts(), bool(kernel.fast_math)
     work: list[tuple[Stmt, CodeFacts]] = [(kernel.body, CodeFacts())]
     inside: list[CodeFacts] = []  # every stretch after the one around it
 
@@ -1110,7 +1149,7 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
             _note_statement(stmt, here)
             work.extend([(inner, here) for inner in nested_statements(stmt)])
         for expr, _ in expression_regions(stmt):
-            work.extend([(body, around) for body in _note_expressions(expr, around)])
+            work.extend([(body, around) for body in _note_expressions(expr, around, is_fast=is_fast)])
     for own in reversed(inside):
         if own.parent is not None:
             own.parent.written |= own.written
@@ -1132,8 +1171,11 @@ def _note_statement(stmt: Stmt, facts: CodeFacts) -> None:
         facts.has.add(Trait.RETURN)
 
 
-def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
-    """Note what `top` and all below do; the bodies of the calls inlined in it."""
+def _note_expressions(top: Expr, facts: CodeFacts, *, is_fast: bool) -> list[Block]:
+    """Note what `top` and all below do; the bodies of the calls inlined in it.
+
+    `is_fast`: compiled with `--use_fast_math`.
+    """
     bodies: list[Block] = []
     stack = [top]
     folded: set[Expr] = set()  # indices of the thread's own arrays
@@ -1159,6 +1201,8 @@ def _note_expressions(top: Expr, facts: CodeFacts) -> list[Block]:
             index, scaled = _scaled_index(place)
             facts.accesses.append(Guarded(isinstance(expr, Load), index, scaled, condition, arm))
         facts.products += isinstance(expr, Binary) and expr.op is BinaryOp.MUL
+        if _is_division(expr) and not (is_fast and expr.type.is_float):
+            facts.has.add(Trait.DIVISION)
         if isinstance(expr, PointerOffset):
             _note_index(expr.index, facts)
         elif isinstance(expr, Assign | Increment):
@@ -1203,6 +1247,16 @@ def _is_assembly(expr: Expr) -> bool:
             return _is_half(expr.type) or _is_half(operand.type)
         case Binary() | Intrinsic():
             return _is_half(expr.type)
+        case _:
+            return False
+
+
+def _is_division(expr: Expr) -> bool:
+    """Whether `expr` divides by what is no number: not words without a sign, of which it takes few."""
+    match expr:
+        case Binary(op=BinaryOp.DIV | BinaryOp.MOD, right=right, operand_type=type_):
+            is_short = type_.kind is TypeKind.INT and not type_.signed and type_.bits <= 32
+            return not isinstance(strip_casts(right), Constant) and not is_short
         case _:
             return False
 

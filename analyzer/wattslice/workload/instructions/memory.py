@@ -91,12 +91,14 @@ _Row = tuple[MemorySpace, Variable | None, bool, object, int, LoopLevel | None, 
 class Predicated(Struct, frozen=True):
     """An arm that is predicated, of a branch in `region`; values in it are born after `began`.
 
-    `is_pure`: neither arm loads or stores, so that they may be computed in any case.
+    `is_pure`: neither arm loads or stores, so that they may be computed in any case. `is_turned`: its value
+    is the opposite of the truth that stands for it.
     """
 
     began: int
     region: int
     is_pure: bool
+    is_turned: bool
 
 
 class _Held(Struct, frozen=True):

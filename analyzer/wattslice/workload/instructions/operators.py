@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from itertools import product
 from struct import pack, unpack
 
 from wattslice.ir import (
@@ -14,6 +15,7 @@ from wattslice.ir import (
     INT32,
     MIRRORED,
     NEGATED,
+    UINT32,
     BinaryOp,
     LogicalOp,
     Type,
@@ -28,6 +30,7 @@ from wattslice.workload.instructions.value_graph import (
     Computation,
     Environment,
     LinearForm,
+    Numbers,
     Shape,
     Value,
     deepest,
@@ -44,6 +47,10 @@ MOST_TERMS = 8
 """Terms of a sum above which its operands are no longer looked into: sums of sums would grow without end."""
 _NATURAL = ((BinaryOp.GE, 0), (BinaryOp.GT, -1))
 """Comparisons with numbers that tell a sign."""
+_LOWER, _UPPER = (BinaryOp.GE, BinaryOp.GT), (BinaryOp.LT, BinaryOp.LE)
+"""Comparisons with limits of a range."""
+MOST_NUMBERS = 1024
+"""Pairs of numbers, one of each of two constants, that are looked at: what more come to is not known."""
 TRUTH_BITS = 1
 """Bits of an integer that is 0 or 1 because it was a truth value."""
 
@@ -69,6 +76,18 @@ _OF_DIVISOR: dict[str, Cost] = {
 
 class LinearForms(Environment):
     """Integer arithmetic that folds into linear forms."""
+
+    def numbers(self, constant: Value) -> Numbers:
+        """What a constant is in each copy of unrolled loops; nothing where that is not known."""
+        if constant.number is not None:
+            return {frozenset(): constant.number}
+        if not constant.form.copies:
+            return self.known.numbers.get(constant, {})
+        found: Numbers = {frozenset(): constant.form.offset}
+        for copy, coefficient in constant.form.copies:
+            term = _in_copies(BinaryOp.MUL, self.numbers(copy), {frozenset(): coefficient})
+            found = _in_copies(BinaryOp.ADD, found, term)
+        return found
 
     def sum(self, a: Value, b: Value, sign: int, region: int, bits: int, *, is_wide: bool = False) -> Value:
         """a + sign*b as a linear form."""
@@ -161,7 +180,7 @@ class Operators(LinearForms):
                 self.known.floats[converted] = value
             return converted
         if source.kind is TypeKind.BOOL and target.kind is TypeKind.INT:
-            return self.plain("bool to int", region, (value,), ((K.ISETP, 1.0),), TRUTH_BITS)
+            return self.as_integer(value, region, False, 1)
         if source.bits > target.bits and target.bits in (8, 16):
             return self.plain(("narrow", target.bits), region, (value,), ((K.LOP, 1.0),))
         if (source.bits, target.bits) == (32, 64) and source.kind is target.kind is TypeKind.INT:
@@ -207,6 +226,10 @@ class Operators(LinearForms):
             return value
         if source.kind is TypeKind.FLOAT:
             return self.plain("truth", region, (value,), ((FLOAT_KINDS[max(32, source.bits)][3], 1.0),))
+        if value in self.known.remainders:
+            number, power = self.known.remainders[value]  # of any sign: no bit below the power
+            below = self.binary(BinaryOp.SUB, power, self.constant(1, source), source, region)
+            value = self.logic(BinaryOp.AND, (number, below), source, region)
         if value.shape is Shape.LOGIC and value.bits == 32:
             _, mask = self.known.masked.get(value, (value, None))
             cost = ((K.ISETP, 1.0),) if mask is not None and mask.number == 1 else ()
@@ -215,6 +238,25 @@ class Operators(LinearForms):
             return value
         wide = 2.0 if source.bits == 64 or source.kind is TypeKind.POINTER else 1.0
         return self.plain("truth", region, (value,), ((K.ISETP, wide),))
+
+    def counted(self, truth: Value, region: int, is_turned: bool, up: int) -> Value:
+        """What a counter goes `up` by under a condition: the bit or the sign that it tests, or 0 or 1.
+
+        `is_turned`: where the condition is not true.
+        """
+        if up == 1 and not is_turned and truth.shape is Shape.TRUTH:
+            _, mask = self.known.masked.get(truth.inputs[0], (truth, truth))
+            if mask.number is not None and is_power(mask.number):
+                place = self.constant(int(mask.number).bit_length() - 1, UINT32)
+                return self.shift(BinaryOp.SHR, truth.inputs[0], place, UINT32, region)
+        op, word, limit = self.known.compared.get(truth, (None, truth, truth))
+        if up == 1 and not is_turned and (op, limit.number) == (BinaryOp.LT, 0):
+            return self.shift(BinaryOp.SHR, word, self.constant(31, UINT32), UINT32, region)
+        return self.as_integer(truth, region, is_turned, up)
+
+    def as_integer(self, truth: Value, region: int, *how: object) -> Value:
+        """A truth as 0 or 1, one for each way `how` it is used."""
+        return self.plain(("bool to int", *how), region, (truth,), ((K.ISETP, 1.0),), TRUTH_BITS)
 
     def unary(self, op: UnaryOp, value: Value, type_: Type, region: int) -> Value:
         """A unary operator; float negation and `!` are modifiers of whatever uses them."""
@@ -240,6 +282,7 @@ class Operators(LinearForms):
             else:
                 value = self.copied((a, b), region, type_.bits)
                 value.number = number
+                self.known.numbers[value] = _in_copies(op, self.numbers(a), self.numbers(b))
             scales = op in (BinaryOp.MUL, BinaryOp.DIV) and self.is_power(b)
             if self.is_power(a) and (scales or op in (BinaryOp.SHL, BinaryOp.SHR)):
                 self.known.powers.add(value)
@@ -260,9 +303,9 @@ class Operators(LinearForms):
             if b.number == 0 or (mask is not None and mask.number == 1):
                 return self.truth(a, type_, region)
         if op in (BinaryOp.EQ, BinaryOp.NE) and b.number == 0 and a in self.known.remainders:
-            value, power = self.known.remainders[a]  # of any sign: no bit below the power
-            mask = self.binary(BinaryOp.SUB, power, self.constant(1, type_), type_, region)
-            return self.truth(self.logic(BinaryOp.AND, (value, mask), type_, region), type_, region)
+            return self.truth(a, type_, region)
+        if op in COMPARISONS and type_.bits == 64 and type_.kind is TypeKind.INT and self.is_widened(a, b):
+            type_, wide = INT32 if self.known.widened[a] else UINT32, 1.0
         if op in COMPARISONS:
             signs = self.extended((a, b)) if wide > 1.0 else 0.0
             cost = ((K.ISETP, wide), (K.SHF, signs)) if signs else ((K.ISETP, wide),)
@@ -307,8 +350,8 @@ class Operators(LinearForms):
         return both
 
     def as_one(self, op: LogicalOp, a: Value, b: Value, region: int) -> Value | None:
-        """The comparison that two are together: of signs, that of both words in a LOP3; of a sign and of a
-        number as the limit of the same word, one without a sign. None for others.
+        """The comparison that two are together: of signs, that of both words in a LOP3; of two numbers as the
+        limits of a word, one without a sign of its distance from the lower. None for others.
         """
         if a not in self.known.compared or b not in self.known.compared:
             return None
@@ -320,9 +363,20 @@ class Operators(LinearForms):
             signs = self.logic(BinaryOp.OR, (word, other), INT32, region)
             compares = BinaryOp.LT if is_or else BinaryOp.GE
             return self.binary(compares, signs, self.constant(0, INT32), INT32, region)
-        if word is other and any(naturals) and low.shape is high.shape is Shape.CONSTANT:
-            return self.plain(("within", a, b), region, (word,), ((K.ISETP, 1.0),))
+        if {of_a, of_b} & set(_LOWER) and {of_a, of_b} & set(_UPPER) and word is other:
+            of_low, least = (of_a, low) if of_a in _LOWER else (of_b, high)
+            if low.shape is high.shape is Shape.CONSTANT and least.number is not None:
+                start = self.constant(least.number + (of_low is BinaryOp.GT), INT32)
+                distance = self.sum(word, start, -1, region, 32)
+                return self.plain(("within", a, b), region, (distance,), ((K.ISETP, 1.0),))
         return None
+
+    def is_widened(self, a: Value, b: Value) -> bool:
+        """Whether numbers of 64 bits are compared as the words that they were made of."""
+        is_signed = self.known.widened.get(a)
+        if is_signed is None or b.number is None:
+            return is_signed is not None and self.known.widened.get(b) is is_signed
+        return -(is_signed << 31) <= b.number < 1 << 31
 
     def extended(self, operands: tuple[Value, ...]) -> float:
         """Signs of operands of 32 bits that are extended to 64, in which an address has them then, too."""
@@ -334,13 +388,15 @@ class Operators(LinearForms):
 
     def shift(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
         """`a << b` or `a >> b`."""
+        if b.number == 0:
+            return a
         if op is BinaryOp.SHL and b.shape is Shape.CONSTANT and b.number is not None:
             return self.scaled(a, 1 << (int(b.number) & 63), region, type_.bits)
         takes_half = type_.bits == 64 and b.number == 32  # the high register
         cost = () if takes_half else ((K.SHF, 2.0 if type_.bits == 64 else 1.0),)
         if op is BinaryOp.SHL or b.shape is not Shape.CONSTANT or a.shape is Shape.CONSTANT:
             return self.plain((op, type_.signed), region, (a, b), cost, type_.bits)
-        shape = Shape.SHIFTED if b.number is None and type_.bits == 32 else Shape.PLAIN
+        shape = Shape.PLAIN if type_.bits != 32 else Shape.SHIFTED if b.number is None else Shape.SHIFT
         key = (op, type_.signed, *inputs_key((a, b)))
         value = self.shared(key, region, (a, b), Computation(shape, cost, type_.bits))
         self.known.halves[value] = a
@@ -371,9 +427,13 @@ class Operators(LinearForms):
             return self.shared(key, region, (a, b), Computation(cost=((compare, lanes),)))
         if op in (BinaryOp.ADD, BinaryOp.SUB):
             return self.shared(key, region, (a, b), Computation(Shape.FLOAT_SUM, ((add, lanes),), bits))
+        further = 1.0  # copies that multiply by another number than one
         for one, other in ((a, b), (b, a)):
-            if other.number in (1.0, -1.0) and (op is BinaryOp.MUL or other is b):
-                return one
+            if other.shape is Shape.CONSTANT and (op is BinaryOp.MUL or other is b):
+                numbers = list(self.numbers(other).values())
+                further -= sum(abs(number) == 1 for number in numbers) / max(1, len(numbers))
+                if not further:
+                    return one
         is_fast = op is BinaryOp.DIV and bits == 32 and self.is_fast
         if is_fast and b.shape is not Shape.CONSTANT:  # MUFU.RSQ of what else had a MUFU.SQRT
             of = b.inputs if b in self.known.roots and a.number == 1 else (b,)
@@ -383,7 +443,8 @@ class Operators(LinearForms):
             return self.floating(BinaryOp.MUL, a, self.constant(1.0 / b.number, type_), type_, region)
         if op is BinaryOp.MUL or is_fast:
             is_doubled = 2.0 in (a.number, b.number) and not self.is_machine_code  # x + x
-            what = Computation(Shape.FLOAT_PRODUCT, ((add if is_doubled else multiply, lanes),), bits)
+            cost = ((add if is_doubled else multiply, lanes * further),)
+            what = Computation(Shape.FLOAT_PRODUCT, cost, bits)
             return self.shared(key, region, (a, b), what)
         name = "rcp" if a.shape is Shape.CONSTANT and a.number == 1 else "div"
         cost = measured(f"{name}.fp{max(32, bits)}") or ((K.MUFU, 1.0),)
@@ -449,7 +510,8 @@ class Operators(LinearForms):
             cost = measured(f"{name}.{key}") or ((K.IMAD, 1.0),)
             inputs = (a, b)
             if (once := _OF_DIVISOR.get(key)) is not None and b.shape is not Shape.CONSTANT:
-                inputs = (a, b, self.plain(("reciprocal", key), region, (b,), once))
+                what = Computation(cost=once)
+                inputs = (a, b, self.shared(("reciprocal", key, b), region, (b,), what, may_trap=True))
                 cost = tuple((kind, number - dict(once).get(kind, 0.0)) for kind, number in cost)
             own, beside = (
                 self.available.get(("divided", one, a, b, type_.signed))
@@ -457,7 +519,8 @@ class Operators(LinearForms):
             )
             if own is None and beside is not None and type_.bits == 32 and b.shape is not Shape.CONSTANT:
                 inputs, cost = (a, b, beside), ((K.IMAD, 1.0), (K.IADD, 1.0))  # a - a / b * b
-            value = self.plain((op, type_.signed), region, inputs, cost, type_.bits)
+            what, named = Computation(cost=cost, bits=type_.bits), (op, type_.signed, *inputs_key(inputs))
+            value = self.shared(named, region, inputs, what, may_trap=b.shape is not Shape.CONSTANT)
             self.hide(("divided", op, a, b, type_.signed), value)
             if name == "mod_power" and type_.bits == 32:
                 self.known.remainders[value] = a, b
@@ -538,12 +601,13 @@ def is_updated(before: Value, value: Value, began: int) -> bool:
     return bool(added) and all(is_there(term, began) for term in added)
 
 
-def is_counted_up(before: Value, value: Value) -> bool:
-    """Whether a word `value` is `before` and one, or less one."""
+def counted_up(before: Value, value: Value) -> int:
+    """1 where a word `value` is `before` and one, -1 where it is less one, else 0."""
     if value.shape is not Shape.INT_SUM or value.bits == 64:
-        return False
+        return 0
     (terms, offset, copies), (old, old_offset, old_copies) = linear(value), linear(before)
-    return abs(offset - old_offset) == 1 and (dict(terms), copies) == (dict(old), old_copies)
+    is_alike = (dict(terms), copies) == (dict(old), old_copies)
+    return offset - old_offset if is_alike and abs(offset - old_offset) == 1 else 0
 
 
 def as_float(number: float) -> float | None:
@@ -561,6 +625,18 @@ def _is_float(number: float | None) -> bool:
 def is_power(number: float) -> bool:
     """Whether a number is a power of two."""
     return number > 0 and number == int(number) and (int(number) & (int(number) - 1)) == 0
+
+
+def _in_copies(op: BinaryOp, a: Numbers, b: Numbers) -> Numbers:
+    """What `op` makes of two constants in each copy that has both."""
+    found: Numbers = {}
+    if op not in _FOLD or len(a) * len(b) > MOST_NUMBERS:
+        return found
+    for (of_a, x), (of_b, y) in product(a.items(), b.items()):
+        both = of_a | of_b
+        if len({counter for counter, _ in both}) == len(both):
+            found[both] = _FOLD[op](x, y)
+    return found
 
 
 def _scaled_constant(op: BinaryOp, a: Value, b: Value) -> tuple[Value, int] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, cast
 
 from msgspec import Struct
@@ -13,8 +13,12 @@ from msgspec.structs import replace
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import (
     BOOL,
+    Binary,
+    BinaryOp,
     Block,
     Break,
+    Cast,
+    Constant,
     Continue,
     Declare,
     Expr,
@@ -33,6 +37,8 @@ from wattslice.ir import (
     Stmt,
     Switch,
     TypeKind,
+    Unary,
+    UnaryOp,
     Variable,
     strip_casts,
     walk_expressions,
@@ -54,7 +60,7 @@ from wattslice.workload.instructions.loops import (
     may_skip,
 )
 from wattslice.workload.instructions.memory import Predicated
-from wattslice.workload.instructions.operators import is_counted_up, is_minimum, is_there, is_updated
+from wattslice.workload.instructions.operators import counted_up, is_minimum, is_there, is_updated
 from wattslice.workload.instructions.value_graph import (
     AT_START,
     Chosen,
@@ -280,7 +286,11 @@ class Lowering(Loops):
                 # Every warp issues this EXIT; those that go on, the one behind what it guards, too.
                 again = stmt.then.region if is_last else stmt.region
                 self.issued_only.append(Charge(InstructionKind.BRANCH, again, 1.0))
-        elif all(self.facts.blocks[arm].is_short for arm in (stmt.then, stmt.otherwise) if arm is not None):
+        elif all(
+            self.facts.blocks[arm].is_short_without(partial(self.known_size, arm))
+            for arm in (stmt.then, stmt.otherwise)
+            if arm is not None
+        ):
             cost, is_predicated = (), True
         else:
             leaves = stmt.otherwise is None and isinstance(stmt.then.statements[-1], Return | Break)
@@ -296,7 +306,8 @@ class Lowering(Loops):
         blocks = (stmt.then, *((stmt.otherwise,) if stmt.otherwise else ()))
         arms = [self.facts.blocks[arm] for arm in blocks]
         is_pure = not any(arm.stores or Trait.LOADS in arm.has for arm in arms)
-        self.predicated = Predicated(began, stmt.region, is_pure) if is_predicated else None
+        turned = _is_turned(stmt.condition)
+        self.predicated = Predicated(began, stmt.region, is_pure, turned) if is_predicated else None
         if cost:
             self.cut()
         passed = self.arms_passed
@@ -425,6 +436,13 @@ class Lowering(Loops):
         spared = is_minimum(condition) and all(
             {one.before, *one.known} == set(condition.inputs) for one in chosen.values()
         )
+        ups = {
+            key: counted_up(one.before, *(other for other in one.known if other is not one.before))
+            if predicated.is_pure and one.before in one.known
+            else 0
+            for key, one in chosen.items()
+        }
+        is_alone = self.issuer == predicated.region and all(ups.values())
         for key, one in chosen.items():
             value, before, known = one.value, one.before, one.known
             variable, path = key if isinstance(key, tuple) else (key, ())
@@ -433,14 +451,19 @@ class Lowering(Loops):
             if variable.space is MemorySpace.LOCAL or type_.kind is TypeKind.BOOL:
                 continue
             others, began = [one for one in known if one is not before], predicated.began
-            counted = before in known and any(is_counted_up(before, other) for other in others)
-            updated = [other for other in others if counted or is_updated(before, other, began)]
+            if up := ups[key]:
+                is_turned = predicated.is_turned is (known[0] is not before)
+                as_number = self.counted if is_alone else self.as_integer
+                number = as_number(condition, predicated.region, is_turned, up)
+                self._set(key, self.sum(before, number, up, predicated.region, value.bits))
+                continue
+            updated = [other for other in others if is_updated(before, other, began)]
             updated = updated if predicated.is_pure else []
             for other in updated:
                 other.place = replace(other.place, region=predicated.region)
             if updated or any(is_there(other, began) for other in others):
                 cost = () if spared else self.selection(type_)
-                is_moved = (arms > 1 or counted) and before in known
+                is_moved = arms > 1 and before in known
                 value.cost = tuple((InstructionKind.MOV, number) for _, number in cost) if is_moved else cost
                 spared = False
 
@@ -482,6 +505,19 @@ def _without_version(key: object) -> object:
         return key
     parts = cast("tuple[object, ...]", key)
     return parts[:2] + parts[3:] if parts[0] == "load" else parts
+
+
+def _is_turned(condition: Expr) -> bool:
+    """Whether a condition is true where the truth that is its value is not: `!c`, `c == 0`."""
+    match condition:
+        case Cast(operand=inner):
+            return _is_turned(inner)
+        case (
+            Unary(op=UnaryOp.NOT, operand=inner) | Binary(op=BinaryOp.EQ, left=inner, right=Constant(value=0))
+        ):
+            return not _is_turned(inner)
+        case _:
+            return False
 
 
 def _only(block: Block) -> Stmt | None:

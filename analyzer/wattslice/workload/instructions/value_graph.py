@@ -84,6 +84,7 @@ class Shape(IdentityEnum):
     INT_PRODUCT = "int product"
     INT_SUM = "int sum"  # linear form of other values
     LOGIC = "logic"
+    SHIFT = "shift"  # to the right, by a number
     SHIFTED = "shifted"  # to the right, further in each copy of an unrolled loop
     TRUTH = "truth"  # whether bits that a LOGIC value leaves are set
     BOTH = "both"  # two truths, or one of two
@@ -357,6 +358,9 @@ def _is_truth(key: object) -> bool:
     return name in COMPARISONS or name in _LOGICAL
 
 
+Numbers = dict[frozenset[tuple[Value, int]], float]
+"""Numbers, each of the copies of which it is: the counters of their loops, and how often each has stepped."""
+
 EnvironmentKey = Variable | tuple[Variable, tuple[str, ...]]
 
 
@@ -380,6 +384,7 @@ class Knowledge:
         self.components: dict[Value, dict[str, Value]] = {}
         self.changed: dict[Value, tuple[Value, tuple[Value, ...]]] = {}  # as a record was, what is new
         self.starts: dict[Value, float] = {}  # counters of loops, and what they begin with
+        self.numbers: dict[Value, Numbers] = {}  # what constants are in each copy of unrolled loops
 
 
 class Environment:
@@ -456,8 +461,12 @@ class Environment:
         what: Computation,
         *,
         may_hoist: bool = True,
+        may_trap: bool = False,
     ) -> Value:
-        """The value of an earlier equal computation, or a new one, hoisted as far as its inputs allow."""
+        """The value of an earlier equal computation, or a new one, hoisted as far as its inputs allow.
+
+        `may_trap`: it is not made in front of an arm that may not run, but for one that each copy decides.
+        """
         if (found := self.available.get(key)) is not None:
             return found
         level = deepest(operands, self.stack)
@@ -468,12 +477,13 @@ class Environment:
         if outside is not None and scale > MOST_TRUTHS and _is_truth(key):
             level, loops, region, scale = self.stack[-1], None, here, 1.0
         elif outside is not None:
-            if may_hoist or self.arm_depth == outside.arm_depth:
+            is_decided = self.decided.issuperset(range(outside.arm_depth + 1, self.arm_depth + 1))
+            if is_decided if may_trap else may_hoist or self.arm_depth == outside.arm_depth:
                 for loop in self.stack:
                     if level is None or loop.depth > level.depth:
                         target = self.scopes[loop.scope - 1]
                         break
-            elif scale == 1.0 and self.decided.issuperset(range(outside.arm_depth + 1, self.arm_depth + 1)):
+            elif scale == 1.0 and is_decided:
                 region = self.region_of_once(here, region)
             else:
                 level, loops = self.stack[-1], None
