@@ -45,6 +45,31 @@ def test_a_product_that_only_a_sum_uses_becomes_fma():
     assert (mix.number(K.FFMA), mix.number(K.FMUL), mix.number(K.FADD)) == (1, 0, 0)
 
 
+@pytest.mark.parametrize(
+    ("name", "executed"),
+    [
+        ("exp", 27),
+        ("exp2", 26),
+        ("pow", 148),
+        ("powf", 88),
+        ("fmodf", 29),
+        ("erfinvf", 19),
+        ("lgamma", 161),  # what it calls among it
+        ("logb", 20),
+        # lanes of a warp go both ways
+        ("asin", 66),
+        ("tanh", 60),
+        ("log1p", 100),
+        # the longest path
+        ("log", 63),
+        ("erff", 30),
+    ],
+)
+def test_functions_cost_what_their_usual_arguments_execute(name: str, executed: int):
+    """SASS of nvcc 13, executed with numbers of every day."""
+    assert sum(number for _, number in measured(name) or ()) == pytest.approx(executed, abs=2)
+
+
 def test_conversions_from_and_to_64_bits_are_a_kind_of_their_own():
     mix = mix_of("a[0] = b[0] * 2.0 + n; c[0] = b[1]; ((long long*)b)[2] = x;")
     assert mix.number(K.WIDE_CONVERSION) == 4  # b[0] and n to double, the sum to float, x to 64 bits
