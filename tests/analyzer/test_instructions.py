@@ -70,6 +70,43 @@ def test_functions_cost_what_their_usual_arguments_execute(name: str, executed: 
     assert sum(number for _, number in measured(name) or ()) == pytest.approx(executed, abs=2)
 
 
+@pytest.mark.parametrize(
+    ("call", "executed"),
+    [
+        ("sinf(x)", 25),
+        ("sin((double)x)", 37),
+        ("logf(x)", 4),
+        # no branches; made ahead of the loop
+        ("expf(x)", 0),
+        ("sqrtf(x)", 0),
+        # what one argument decides is made ahead of the loop, what a constant decides is known
+        ("powf(x, b[k])", 45),
+        ("powf(b[k], x)", 80),
+        ("powf(0.9f, b[k])", 32),
+        ("powf(b[k], 2.2f)", 73),
+        ("powf(x, 2.2f)", 2),
+        # constants wait in registers
+        ("expf(b[k])", 8),
+        ("erff(b[k])", 24),
+        ("sinf(b[k])", 29),
+    ],
+)
+def test_a_round_executes_of_a_function_what_its_branches_hold_there(call: str, executed: int):
+    """SASS of nvcc 13: what the call adds to each of 64 iterations."""
+    loop = "float s = 0; for (int k = 0; k < n; k++) s += {} * b[k]; a[threadIdx.x] = s;"
+    with_it, without = (
+        mix_of(loop.format(each), "<<<1, 32>>>(0, 0, 0, 64, 1.0f)").total
+        for each in (call, "b[k]" if "b[k]" in call else "x")
+    )
+    assert (with_it - without) / 64 == pytest.approx(executed, rel=0.2, abs=2.5)
+
+
+def test_calls_share_their_constants():
+    one, two = (mix_of(f"a[0] = {each};") for each in ("expf(x)", "expf(x) + expf(2 * x)"))
+    assert two.number(K.MUFU) == 2 * one.number(K.MUFU)
+    assert two.number(K.MOV) == one.number(K.MOV)
+
+
 def test_conversions_from_and_to_64_bits_are_a_kind_of_their_own():
     mix = mix_of("a[0] = b[0] * 2.0 + n; c[0] = b[1]; ((long long*)b)[2] = x;")
     assert mix.number(K.WIDE_CONVERSION) == 4  # b[0] and n to double, the sum to float, x to 64 bits

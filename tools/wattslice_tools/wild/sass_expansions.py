@@ -163,6 +163,21 @@ USUAL = {
     for name, lengths in zip(_USUAL.split()[::2], _USUAL.split()[1::2], strict=True)
 }
 
+_SHARES = """
+    sinf .91  cosf .91  tanf .9  sincosf .86  logf .15  log2f .14  log10f .17  log1pf .17  atanf .27
+    erff .14  atan2f .32  fmodf .7  remainderf .77  sinpif .38  cospif .9  asinhf .21  acoshf .13
+    atanhf .15  tgammaf .97  lgammaf 1  erfinvf .63  erfcinvf .79  erfcxf .88  normcdff .06
+    normcdfinvf .77  nextafterf .18  cyl_bessel_i0f .86  cyl_bessel_i1f .83  exp .15  exp2 .23  exp10 .21
+    expm1 1  log 1  log2 1  log10 1  log1p .79  sin 1  cos 1  tan .9  asin .93  acos .95  atan 1  sinh .88
+    cosh .88  tanh .87  asinh .89  acosh .89  atanh .68  cbrt .88  rcbrt .91  erfc 1  erfcx 1  erfinv 1
+    erfcinv .97  tgamma .96  lgamma .98  sinpi .18  cospi 1  normcdf .89  normcdfinv .96
+    cyl_bessel_i0 .86  cyl_bessel_i1 .25  fmod .67  remainder .84  rhypot .18  nextafter .31  logb .47
+    ilogb .47  pow .11  powf .15+.58+.1
+"""
+"""The share of a function that its branches hold in a loop that does not change its arguments: what each
+round executes of what a call does. Then the shares that only the first argument decides, the second.
+"""
+
 
 def expressions() -> tuple[tuple[str, str, str], ...]:
     """(key, operand type, expression in x and y)."""
@@ -301,7 +316,7 @@ def _names_y(expr: str) -> bool:
 
 
 def render(found: dict[str, Counter[InstructionKind]], arch: str, compiler: str) -> str:
-    """The table, one entry per line: name, then kinds and numbers; of `fast.*` what differs."""
+    """The table, one entry per line: name, then kinds and numbers, or shares; of `fast.*` what differs."""
     lines = [
         "# Executed SASS instructions of one operator or call; "
         "written by tools/wattslice_tools/wild/sass_expansions.py.",
@@ -312,6 +327,8 @@ def render(found: dict[str, Counter[InstructionKind]], arch: str, compiler: str)
             continue
         parts = [f"{kind.value} {number}" for kind, number in sorted(found[key].items()) if number > 0]
         lines.append("  ".join((key, *parts)))
+    names = zip(_SHARES.split()[::2], _SHARES.split()[1::2], strict=True)
+    lines += [f"{name}.shares  {each.replace('+', ' ')}" for name, each in sorted(names)]
     return "\n".join(lines) + "\n"
 
 

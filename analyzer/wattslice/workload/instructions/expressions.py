@@ -44,7 +44,7 @@ from wattslice.ir import (
     Unary,
 )
 from wattslice.patterns import regex
-from wattslice.workload.instructions.kinds import Cost, barrier_cost, call_cost
+from wattslice.workload.instructions.kinds import Cost, barrier_cost, call_cost, shares, times
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import SEEN_BY_OTHERS, Memory
 from wattslice.workload.instructions.operators import (
@@ -60,6 +60,7 @@ from wattslice.workload.instructions.value_graph import (
     Computation,
     Environment,
     MemoryRequest,
+    Placement,
     Shape,
     Value,
     inputs_key,
@@ -364,7 +365,7 @@ class Expressions(Memory):
         pure = classes <= _PURE and not reads_memory and (bool(classes) or expr.semantics in _ARITHMETIC)
         pure = pure and expr.semantics is not Semantics.EFFECT
         if pure and K.SHFL not in dict(cost):
-            value = self.plain(("call", expr.name), region, tuple(inputs), cost, expr.type.bits)
+            value = self.function(expr, working, tuple(inputs), cost, region)
             if expr.semantics is Semantics.SQRT:
                 self.known.roots.add(value)
             return value
@@ -375,6 +376,35 @@ class Expressions(Memory):
         for variable in written:
             self.write(variable, (), result)
         return result
+
+    def function(
+        self, expr: Intrinsic, working: Type, inputs: tuple[Value, ...], cost: Cost, region: int
+    ) -> Value:
+        """A function without effects. Values of their own: what one argument alone decides; the constants of
+        one of floats without branches, in registers; the share that branches hold in the loop around.
+        """
+        name = ("call", expr.name)
+        if (name, *inputs_key(inputs)) in self.available or {one.shape for one in inputs} <= {Shape.CONSTANT}:
+            return self.plain(name, region, inputs, cost, expr.type.bits)
+        held, *of_one = shares(expr.name, working, fast=self.is_fast)
+        parts: list[Value] = []
+        kept = tuple(pair for pair in cost if pair[0] is K.MOV)
+        if kept and working.kind is TypeKind.FLOAT and working.bits == 32 and K.BRANCH not in dict(cost):
+            parts.append(self.shared(("constants", expr.name), region, (), Computation(cost=kept)))
+            cost = tuple(pair for pair in cost if pair not in kept)
+        for number, (one, share) in enumerate(zip(inputs, of_one, strict=False)):
+            is_known = one.shape is Shape.CONSTANT  # two thirds are computed by the compiler
+            part = Computation(cost=times(cost, share / 3 if is_known else share))
+            operands = () if is_known else (one,)
+            parts.append(self.shared(("part", number, name, *inputs_key((one,))), region, operands, part))
+        value = self.plain(name, region, inputs, times(cost, 1.0 - sum(of_one)), expr.type.bits)
+        value.inputs += parts
+        if held and value.place.region != region and Shape.CONSTANT not in {one.shape for one in inputs}:
+            stays = Value(Shape.PLAIN, Placement(region, self.stack[-1], self.stack), times(cost, held))
+            stays.span = value.span
+            value.inputs.append(stays)
+            value.cost = times(cost, 1.0 - sum(of_one) - held)
+        return value
 
 
 _ARITHMETIC = (Semantics.ADD, Semantics.MUL, Semantics.DIV, Semantics.MOD)
