@@ -101,6 +101,44 @@ def test_a_round_executes_of_a_function_what_its_branches_hold_there(call: str, 
     assert (with_it - without) / 64 == pytest.approx(executed, rel=0.2, abs=2.5)
 
 
+@pytest.mark.parametrize(
+    ("index", "sums", "executed"),
+    [
+        # each sum may wrap: IADD and IMAD.WIDE.U32 of its own
+        ("unsigned u = t + blockIdx.x * blockDim.x", ("u", "u + 1", "u + 2", "u - 1"), 6),
+        ("unsigned u = t + n", ("u", "u + 1", "u + 1u"), 2),
+        ("unsigned u = t * n", ("u", "u + 3"), 2),
+        ("unsigned u = t % 32 + t / 32 * 64", ("u", "u + 1"), 2),
+        # a sign: an immediate
+        ("int u = t + blockIdx.x * blockDim.x", ("u", "u + 1", "u + 2", "u - 1"), 0),
+        # what is small, and low bits that nothing else uses
+        ("unsigned u = t", ("u", "u + 1", "u + 7"), 0),
+        ("unsigned u = t + blockIdx.x * 256; u = u % 64", ("u", "u + 1"), 0),
+        ("unsigned u = (t + n) * 4", ("u", "u + 1", "u + 3"), 0),
+        ("unsigned u = (t + n) * 4", ("u", "u + 1", "u + 4", "u + 5"), 2),
+    ],
+)
+def test_an_unsigned_index_that_may_wrap_is_computed_each(index: str, sums: tuple[str, ...], executed: int):
+    """SASS of nvcc 13: beyond the loads and their sum."""
+    text = "unsigned t = threadIdx.x; {}; a[t] = {};"
+
+    def total(*each: str) -> float:
+        loads = mix_of(text.format(index, " + ".join(f"b[{one}]" for one in each)))
+        return loads.total - loads.number(K.LDG) - loads.number(K.FADD)
+
+    assert total(*sums) - total(sums[0]) == pytest.approx(executed, abs=0.1)
+
+
+def test_an_unsigned_sum_in_a_loop_is_stepped_and_widened():
+    """SASS of nvcc 13: IMAD, IMAD.WIDE.U32 in each of 64 iterations; with a sign IMAD.WIDE alone."""
+    loop = "float s = 0; {0} u = x; for ({0} k = 0; k < n; k++) s += b[u + k * c[0]]; a[0] = s;"
+    without, signed = (
+        mix_of(loop.format(each), "<<<1, 32>>>(0, 0, 0, 64, 1.0f)").number(K.IMAD)
+        for each in ("unsigned", "int")
+    )
+    assert without - signed == pytest.approx(64, abs=4)
+
+
 def test_calls_share_their_constants():
     one, two = (mix_of(f"a[0] = {each};") for each in ("expf(x)", "expf(x) + expf(2 * x)"))
     assert two.number(K.MUFU) == 2 * one.number(K.MUFU)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Generator
 from typing import Any, cast
@@ -62,6 +63,7 @@ from wattslice.workload.instructions.value_graph import (
     MemoryRequest,
     Placement,
     Shape,
+    Terms,
     Value,
     inputs_key,
     linear,
@@ -267,9 +269,34 @@ class Expressions(Memory):
             indices = {term for term, _ in linear(value)[0] if not term.is_pointer}
             twice = index.shape is not Shape.CONSTANT and not indices <= {t for t, _ in linear(scaled)[0]}
             value = self.sum(value, scaled, -1 if expr.subtract else 1, region, 64, is_wide=twice)
-            if (is_unsigned := _is_unsigned(expr.index)) is not value.form.is_unsigned:
-                value.form = replace(value.form, is_unsigned=is_unsigned)
+            is_unsigned = _is_unsigned(expr.index)
+            added = self.wrapping(index) if is_unsigned else (0, ())
+            if (is_unsigned, added) != (value.form.is_unsigned, value.form.added):
+                value.form = replace(value.form, is_unsigned=is_unsigned, added=added)
         return value
+
+    def wrapping(self, index: Value) -> tuple[int, Terms]:
+        """What is added to `index`, which has no sign, where the sum may wrap: beyond low bits that the rest
+        leaves free, and not to what is small.
+        """
+        terms, offset, copies = linear(index)
+        free = math.gcd(0, *(coefficient for _, coefficient in terms))
+        free &= -free  # a power of two
+        if not free or any(one.step is not None and one.step.shape is Shape.CONSTANT for one, _ in terms):
+            return 0, ()  # a pointer that steps
+        if all(coefficient == 1 and self.is_small(term) for term, coefficient in terms):
+            return 0, ()
+        trips = ((copy.place.level.trips if copy.place.level else None, number) for copy, number in copies)
+        most = offset % free + sum(number * ((many or math.inf) - 1) for many, number in trips)
+        return offset - offset % free, () if 0 <= most < free else copies
+
+    def is_small(self, term: Value) -> bool:
+        """Whether the compiler knows that a little more than `term` fits 32 bits: the index of a thread or of
+        a block, some bits of a word.
+        """
+        kinds = (BuiltinKind.THREAD_IDX, BuiltinKind.BLOCK_IDX)
+        builtins = (self.available.get(("builtin", kind, axis)) for kind in kinds for axis in range(3))
+        return term in self.known.masked or any(one is term for one in builtins)
 
     def select(self, expr: Select, region: int) -> Steps:
         """`c ? a : b`."""
