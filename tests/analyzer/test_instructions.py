@@ -45,6 +45,106 @@ def test_a_product_that_only_a_sum_uses_becomes_fma():
     assert (mix.number(K.FFMA), mix.number(K.FMUL), mix.number(K.FADD)) == (1, 0, 0)
 
 
+@pytest.mark.parametrize(
+    ("name", "executed"),
+    [
+        ("exp", 27),
+        ("exp2", 26),
+        ("pow", 148),
+        ("powf", 88),
+        ("fmodf", 29),
+        ("erfinvf", 19),
+        ("lgamma", 161),  # what it calls among it
+        ("logb", 20),
+        # lanes of a warp go both ways
+        ("asin", 66),
+        ("tanh", 60),
+        ("log1p", 100),
+        # the longest path
+        ("log", 63),
+        ("erff", 30),
+    ],
+)
+def test_functions_cost_what_their_usual_arguments_execute(name: str, executed: int):
+    """SASS of nvcc 13, executed with numbers of every day."""
+    assert sum(number for _, number in measured(name) or ()) == pytest.approx(executed, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("call", "executed"),
+    [
+        ("sinf(x)", 25),
+        ("sin((double)x)", 37),
+        ("logf(x)", 4),
+        # no branches; made ahead of the loop
+        ("expf(x)", 0),
+        ("sqrtf(x)", 0),
+        # what one argument decides is made ahead of the loop, what a constant decides is known
+        ("powf(x, b[k])", 45),
+        ("powf(b[k], x)", 80),
+        ("powf(0.9f, b[k])", 32),
+        ("powf(b[k], 2.2f)", 73),
+        ("powf(x, 2.2f)", 2),
+        # constants wait in registers
+        ("expf(b[k])", 8),
+        ("erff(b[k])", 24),
+        ("sinf(b[k])", 29),
+    ],
+)
+def test_a_round_executes_of_a_function_what_its_branches_hold_there(call: str, executed: int):
+    """SASS of nvcc 13: what the call adds to each of 64 iterations."""
+    loop = "float s = 0; for (int k = 0; k < n; k++) s += {} * b[k]; a[threadIdx.x] = s;"
+    with_it, without = (
+        mix_of(loop.format(each), "<<<1, 32>>>(0, 0, 0, 64, 1.0f)").total
+        for each in (call, "b[k]" if "b[k]" in call else "x")
+    )
+    assert (with_it - without) / 64 == pytest.approx(executed, rel=0.2, abs=2.5)
+
+
+@pytest.mark.parametrize(
+    ("index", "sums", "executed"),
+    [
+        # each sum may wrap: IADD and IMAD.WIDE.U32 of its own
+        ("unsigned u = t + blockIdx.x * blockDim.x", ("u", "u + 1", "u + 2", "u - 1"), 6),
+        ("unsigned u = t + n", ("u", "u + 1", "u + 1u"), 2),
+        ("unsigned u = t * n", ("u", "u + 3"), 2),
+        ("unsigned u = t % 32 + t / 32 * 64", ("u", "u + 1"), 2),
+        # a sign: an immediate
+        ("int u = t + blockIdx.x * blockDim.x", ("u", "u + 1", "u + 2", "u - 1"), 0),
+        # what is small, and low bits that nothing else uses
+        ("unsigned u = t", ("u", "u + 1", "u + 7"), 0),
+        ("unsigned u = t + blockIdx.x * 256; u = u % 64", ("u", "u + 1"), 0),
+        ("unsigned u = (t + n) * 4", ("u", "u + 1", "u + 3"), 0),
+        ("unsigned u = (t + n) * 4", ("u", "u + 1", "u + 4", "u + 5"), 2),
+    ],
+)
+def test_an_unsigned_index_that_may_wrap_is_computed_each(index: str, sums: tuple[str, ...], executed: int):
+    """SASS of nvcc 13: beyond the loads and their sum."""
+    text = "unsigned t = threadIdx.x; {}; a[t] = {};"
+
+    def total(*each: str) -> float:
+        loads = mix_of(text.format(index, " + ".join(f"b[{one}]" for one in each)))
+        return loads.total - loads.number(K.LDG) - loads.number(K.FADD)
+
+    assert total(*sums) - total(sums[0]) == pytest.approx(executed, abs=0.1)
+
+
+def test_an_unsigned_sum_in_a_loop_is_stepped_and_widened():
+    """SASS of nvcc 13: IMAD, IMAD.WIDE.U32 in each of 64 iterations; with a sign IMAD.WIDE alone."""
+    loop = "float s = 0; {0} u = x; for ({0} k = 0; k < n; k++) s += b[u + k * c[0]]; a[0] = s;"
+    without, signed = (
+        mix_of(loop.format(each), "<<<1, 32>>>(0, 0, 0, 64, 1.0f)").number(K.IMAD)
+        for each in ("unsigned", "int")
+    )
+    assert without - signed == pytest.approx(64, abs=4)
+
+
+def test_calls_share_their_constants():
+    one, two = (mix_of(f"a[0] = {each};") for each in ("expf(x)", "expf(x) + expf(2 * x)"))
+    assert two.number(K.MUFU) == 2 * one.number(K.MUFU)
+    assert two.number(K.MOV) == one.number(K.MOV)
+
+
 def test_conversions_from_and_to_64_bits_are_a_kind_of_their_own():
     mix = mix_of("a[0] = b[0] * 2.0 + n; c[0] = b[1]; ((long long*)b)[2] = x;")
     assert mix.number(K.WIDE_CONVERSION) == 4  # b[0] and n to double, the sum to float, x to 64 bits

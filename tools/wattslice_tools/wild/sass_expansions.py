@@ -4,8 +4,9 @@
 
 Each expression is compiled into `o[i] = expr` and into `o[i] = x`; the difference is its cost. Counted is one
 path through the code: the longest one that goes straight on without calling a slow-path subroutine and
-without looping (argument reduction of huge arguments, denormals, infinities stay out), or the shortest one
-where the script says so; see `docs/instructions.md`. `fast.*`: what `-use_fast_math` changes.
+without looping (argument reduction of huge arguments, denormals, infinities stay out), or that of usual
+arguments where the script says how long it is; see `docs/instructions.md`. `fast.*`: what `-use_fast_math`
+changes.
 """
 
 from __future__ import annotations
@@ -146,11 +147,36 @@ _SIMD_BINARY = """
     seteq setne setges setgeu setgts setgtu setles setleu setlts setltu
 """
 """`__vadd2`, `__vadd4`: halfwords or bytes of an integer at once."""
-SHORTEST = frozenset(
-    ["sinf", "cosf", "tanf", "sincosf", "sinpif", "cospif", "sincospif", "powf", "tanhf", "fmodf", "hypotf"]
-) | {"grid.sync"}
-"""Where the longest path is not the usual one: argument reduction, special cases of powf, the thread of a
-block that tells the other blocks."""
+_USUAL = """
+    sinf 28  cosf 29  tanf 25  sincosf 35  sinpif 26  cospif 27  sincospif 29  powf 88  fmodf 29
+    remainderf 37  log1pf 28  asinhf 41  erfinvf 19  erfcinvf 21  erfcxf 37  normcdfinvf 23  lgammaf 83
+    logbf 11  ilogbf 12  cyl_bessel_i0f 20  cyl_bessel_i1f 21  exp 27  exp2 26  exp10 29  pow 148
+    fmod 107  remainder 112  log1p 68+39  asin 49+23  acos 50+29  tanh 45+23  sinh 70+20  atanh 88+59
+    lgamma 161  erfcinv 71  erfcx 62  normcdfinv 75  rhypot 33  logb 20  ilogb 19  cyl_bessel_i0 30
+    cyl_bessel_i1 31  grid.sync 0
+"""
+"""How many instructions usual arguments execute, where the longest path is not theirs: it reduces huge ones,
+or mends results that do not fit. Two numbers: lanes of a warp go both ways, one after the other. `fmod` and
+`remainder` of doubles divide in a loop whose trips the arguments tell (85 to 170 instructions)."""
+USUAL = {
+    name: tuple(int(length) for length in lengths.split("+"))
+    for name, lengths in zip(_USUAL.split()[::2], _USUAL.split()[1::2], strict=True)
+}
+
+_SHARES = """
+    sinf .91  cosf .91  tanf .9  sincosf .86  logf .15  log2f .14  log10f .17  log1pf .17  atanf .27
+    erff .14  atan2f .32  fmodf .7  remainderf .77  sinpif .38  cospif .9  asinhf .21  acoshf .13
+    atanhf .15  tgammaf .97  lgammaf 1  erfinvf .63  erfcinvf .79  erfcxf .88  normcdff .06
+    normcdfinvf .77  nextafterf .18  cyl_bessel_i0f .86  cyl_bessel_i1f .83  exp .15  exp2 .23  exp10 .21
+    expm1 1  log 1  log2 1  log10 1  log1p .79  sin 1  cos 1  tan .9  asin .93  acos .95  atan 1  sinh .88
+    cosh .88  tanh .87  asinh .89  acosh .89  atanh .68  cbrt .88  rcbrt .91  erfc 1  erfcx 1  erfinv 1
+    erfcinv .97  tgamma .96  lgamma .98  sinpi .18  cospi 1  normcdf .89  normcdfinv .96
+    cyl_bessel_i0 .86  cyl_bessel_i1 .25  fmod .67  remainder .84  rhypot .18  nextafter .31  logb .47
+    ilogb .47  pow .11  powf .15+.58+.1
+"""
+"""The share of a function that its branches hold in a loop that does not change its arguments: what each
+round executes of what a call does. Then the shares that only the first argument decides, the second.
+"""
 
 
 def expressions() -> tuple[tuple[str, str, str], ...]:
@@ -196,37 +222,40 @@ def expressions() -> tuple[tuple[str, str, str], ...]:
     return tuple(found)
 
 
-def path(function: SassFunction, longest: bool) -> Counter[InstructionKind]:
-    """Kinds on one loop-free path from entry to EXIT that avoids calls where it can."""
+def path(function: SassFunction, lengths: tuple[int, ...]) -> Counter[InstructionKind]:
+    """Kinds on the loop-free paths from entry to EXIT that come next to `lengths`, each instruction once; the
+    longest one of those with the fewest calls where no length is given."""
     labels = dict(function.labels)
     code = function.instructions
 
     @cache
-    def best(index: int) -> tuple[int, tuple[int, ...]] | None:
+    def paths(index: int) -> dict[tuple[int, int], tuple[int, ...]]:
+        """What follows `index`, by the calls and instructions in it."""
         if index >= len(code):
-            return None
+            return {}
         here = code[index]
         name = here.opcode.split(".")[0]
         if name in ("EXIT", "RET") and not here.predicate:
-            return 0, (index,)
-        following = [index + 1]
-        if name == "BRA":
-            following = _targets(here, labels, index)
-        options = [found for n in following if n > index and (found := best(n)) is not None]
-        if not options:
-            return None
-        sign = 1 if longest else -1
-        calls, chosen = min(options, key=lambda option: (option[0], -sign * len(option[1])))
-        return calls + (name == "CALL"), (index, *chosen)
+            return {(0, 1): (index,)}
+        following = _targets(here, labels, index) if name == "BRA" else [index + 1]
+        callee: dict[tuple[int, int], tuple[int, ...]] = {(0, 0): ()}
+        label = re.search(r"\$\w+\$\w+", here.operands) if name == "CALL" else None
+        if label:
+            callee = paths(labels[label.group()])
+        found: dict[tuple[int, int], tuple[int, ...]] = {}
+        for later in (paths(n) for n in following if n > index):
+            for (calls, length), rest in later.items():
+                for (inner, longer), called in callee.items():
+                    key = (calls + inner + (name == "CALL"), length + longer + 1)
+                    found.setdefault(key, (index, *called, *rest))
+        return found
 
-    found = best(0)
-    if found is None:
+    found = paths(0)
+    if not found:
         raise SystemExit(f"no path through {function.name}")
-    visited = list(found[1])
-    for call in (code[i] for i in found[1] if found[0] and code[i].opcode.startswith("CALL")):
-        label = re.search(r"\$\w+\$\w+", call.operands)  # a call on every path is the usual path: pow()
-        if label and (callee := best(labels[label.group()])) is not None:
-            visited += callee[1]
+    chosen = [min(found, key=lambda key: (abs(key[1] - length), key[0])) for length in lengths]
+    chosen = chosen or [min(found, key=lambda key: (key[0], -key[1]))]
+    visited = dict.fromkeys(index for key in chosen for index in found[key])
     kinds = (kind_of_sass(code[i].opcode, code[i].operands) for i in visited)
     return Counter(kind for kind in kinds if kind is not None)
 
@@ -270,9 +299,11 @@ def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
             raise SystemExit("nvcc cannot compile the expressions")
         functions = {function.name: function for function in disassemble(cubin)}
         for number, (key, _, expr) in enumerate(group):
-            longest = key.removeprefix("fast.") not in SHORTEST
-            cost = path(functions[f"k{number}_full"], longest)
-            cost.subtract(path(functions[f"k{number}_base"], longest))
+            base = functions[f"k{number}_base"]
+            copied = 1 + next(i for i, each in enumerate(base.instructions) if each.opcode == "EXIT")
+            lengths = (length + copied for length in USUAL.get(key.removeprefix("fast."), ()))
+            cost = path(functions[f"k{number}_full"], tuple(lengths))
+            cost.subtract(path(base, ()))
             if _names_y(expr) and "&" not in expr:  # the base stores both operands: take one store back
                 cost[InstructionKind.STG] += 1
                 cost[InstructionKind.IMAD] += 1
@@ -285,7 +316,7 @@ def _names_y(expr: str) -> bool:
 
 
 def render(found: dict[str, Counter[InstructionKind]], arch: str, compiler: str) -> str:
-    """The table, one entry per line: name, then kinds and numbers; of `fast.*` what differs."""
+    """The table, one entry per line: name, then kinds and numbers, or shares; of `fast.*` what differs."""
     lines = [
         "# Executed SASS instructions of one operator or call; "
         "written by tools/wattslice_tools/wild/sass_expansions.py.",
@@ -296,6 +327,8 @@ def render(found: dict[str, Counter[InstructionKind]], arch: str, compiler: str)
             continue
         parts = [f"{kind.value} {number}" for kind, number in sorted(found[key].items()) if number > 0]
         lines.append("  ".join((key, *parts)))
+    names = zip(_SHARES.split()[::2], _SHARES.split()[1::2], strict=True)
+    lines += [f"{name}.shares  {each.replace('+', ' ')}" for name, each in sorted(names)]
     return "\n".join(lines) + "\n"
 
 

@@ -500,15 +500,25 @@ class _Charger:
         return True
 
     def index(self, value: Value, index: Terms, width: int) -> list[Value]:
-        """The sum of an index, shared by all addresses with the same one; a single value is its own sum."""
+        """The sum of an index, shared by all addresses with the same one; a single value is its own sum. What
+        may wrap is added to it in 32 bits.
+        """
+        found = [term for term, _ in index]
         if len(index) > 1 or any(c != 1 for _, c in index):
             key = ("index", frozenset(index), width)
             if key not in self.sums:
-                self.sums[key] = self.beside(value, Shape.INT_SUM, [t for t, _ in index])
+                self.sums[key] = self.beside(value, Shape.INT_SUM, found)
                 self.sums[key].form, self.sums[key].bits = LinearForm(index), width
                 self.expand(self.sums[key])
-            return [self.sums[key]]
-        return [term for term, _ in index]
+            found = [self.sums[key]]
+        offset, copies = value.form.added
+        if not offset and not copies:
+            return found
+        key = ("added", *found, offset, copies)
+        if key not in self.sums:
+            self.sums[key] = self.beside(value, Shape.PLAIN, [*found, *(copy for copy, _ in copies)])
+            self.sums[key].inputs, self.sums[key].cost = found, ((InstructionKind.IADD, 1.0),)
+        return [self.sums[key]]
 
     def scaled_index(self, value: Value, index: Value, scale: int, *, is_lea: bool) -> Value:
         """An index times the element size in 64 bits, shared by all arrays indexed alike.
@@ -558,7 +568,8 @@ class _Charger:
             # what is of 64 bits, or not scaled, is no IMAD.WIDE: IADD3, IADD3.X
             is_long = value.bits == 64 and (value.form.unit == 1 or any(t.bits == 64 for t, _ in moving))
             adds = is_long or self.isa is Isa.XMAD
-            value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
+            steps = 2.0 if value.form.is_unsigned else 1.0  # an index that may wrap, widened each time
+            value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, steps),)
             is_guarded = loop.may_load and value.form.is_guarded
             if is_guarded and loop.unroll > 1.0 and not adds:  # each copy has an index, scaled where it loads
                 value.cost += ((InstructionKind.IADD, 1.0), (InstructionKind.MOV, 1.0))

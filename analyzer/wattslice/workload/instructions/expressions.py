@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Generator
 from typing import Any, cast
@@ -44,7 +45,7 @@ from wattslice.ir import (
     Unary,
 )
 from wattslice.patterns import regex
-from wattslice.workload.instructions.kinds import Cost, barrier_cost, call_cost
+from wattslice.workload.instructions.kinds import Cost, barrier_cost, call_cost, shares, times
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import SEEN_BY_OTHERS, Memory
 from wattslice.workload.instructions.operators import (
@@ -60,7 +61,9 @@ from wattslice.workload.instructions.value_graph import (
     Computation,
     Environment,
     MemoryRequest,
+    Placement,
     Shape,
+    Terms,
     Value,
     inputs_key,
     linear,
@@ -266,9 +269,34 @@ class Expressions(Memory):
             indices = {term for term, _ in linear(value)[0] if not term.is_pointer}
             twice = index.shape is not Shape.CONSTANT and not indices <= {t for t, _ in linear(scaled)[0]}
             value = self.sum(value, scaled, -1 if expr.subtract else 1, region, 64, is_wide=twice)
-            if (is_unsigned := _is_unsigned(expr.index)) is not value.form.is_unsigned:
-                value.form = replace(value.form, is_unsigned=is_unsigned)
+            is_unsigned = _is_unsigned(expr.index)
+            added = self.wrapping(index) if is_unsigned else (0, ())
+            if (is_unsigned, added) != (value.form.is_unsigned, value.form.added):
+                value.form = replace(value.form, is_unsigned=is_unsigned, added=added)
         return value
+
+    def wrapping(self, index: Value) -> tuple[int, Terms]:
+        """What is added to `index`, which has no sign, where the sum may wrap: beyond low bits that the rest
+        leaves free, and not to what is small.
+        """
+        terms, offset, copies = linear(index)
+        free = math.gcd(0, *(coefficient for _, coefficient in terms))
+        free &= -free  # a power of two
+        if not free or any(one.step is not None and one.step.shape is Shape.CONSTANT for one, _ in terms):
+            return 0, ()  # a pointer that steps
+        if all(coefficient == 1 and self.is_small(term) for term, coefficient in terms):
+            return 0, ()
+        trips = ((copy.place.level.trips if copy.place.level else None, number) for copy, number in copies)
+        most = offset % free + sum(number * ((many or math.inf) - 1) for many, number in trips)
+        return offset - offset % free, () if 0 <= most < free else copies
+
+    def is_small(self, term: Value) -> bool:
+        """Whether the compiler knows that a little more than `term` fits 32 bits: the index of a thread or of
+        a block, some bits of a word.
+        """
+        kinds = (BuiltinKind.THREAD_IDX, BuiltinKind.BLOCK_IDX)
+        builtins = (self.available.get(("builtin", kind, axis)) for kind in kinds for axis in range(3))
+        return term in self.known.masked or any(one is term for one in builtins)
 
     def select(self, expr: Select, region: int) -> Steps:
         """`c ? a : b`."""
@@ -364,7 +392,7 @@ class Expressions(Memory):
         pure = classes <= _PURE and not reads_memory and (bool(classes) or expr.semantics in _ARITHMETIC)
         pure = pure and expr.semantics is not Semantics.EFFECT
         if pure and K.SHFL not in dict(cost):
-            value = self.plain(("call", expr.name), region, tuple(inputs), cost, expr.type.bits)
+            value = self.function(expr, working, tuple(inputs), cost, region)
             if expr.semantics is Semantics.SQRT:
                 self.known.roots.add(value)
             return value
@@ -375,6 +403,35 @@ class Expressions(Memory):
         for variable in written:
             self.write(variable, (), result)
         return result
+
+    def function(
+        self, expr: Intrinsic, working: Type, inputs: tuple[Value, ...], cost: Cost, region: int
+    ) -> Value:
+        """A function without effects. Values of their own: what one argument alone decides; the constants of
+        one of floats without branches, in registers; the share that branches hold in the loop around.
+        """
+        name = ("call", expr.name)
+        if (name, *inputs_key(inputs)) in self.available or {one.shape for one in inputs} <= {Shape.CONSTANT}:
+            return self.plain(name, region, inputs, cost, expr.type.bits)
+        held, *of_one = shares(expr.name, working, fast=self.is_fast)
+        parts: list[Value] = []
+        kept = tuple(pair for pair in cost if pair[0] is K.MOV)
+        if kept and working.kind is TypeKind.FLOAT and working.bits == 32 and K.BRANCH not in dict(cost):
+            parts.append(self.shared(("constants", expr.name), region, (), Computation(cost=kept)))
+            cost = tuple(pair for pair in cost if pair not in kept)
+        for number, (one, share) in enumerate(zip(inputs, of_one, strict=False)):
+            is_known = one.shape is Shape.CONSTANT  # two thirds are computed by the compiler
+            part = Computation(cost=times(cost, share / 3 if is_known else share))
+            operands = () if is_known else (one,)
+            parts.append(self.shared(("part", number, name, *inputs_key((one,))), region, operands, part))
+        value = self.plain(name, region, inputs, times(cost, 1.0 - sum(of_one)), expr.type.bits)
+        value.inputs += parts
+        if held and value.place.region != region and Shape.CONSTANT not in {one.shape for one in inputs}:
+            stays = Value(Shape.PLAIN, Placement(region, self.stack[-1], self.stack), times(cost, held))
+            stays.span = value.span
+            value.inputs.append(stays)
+            value.cost = times(cost, 1.0 - sum(of_one) - held)
+        return value
 
 
 _ARITHMETIC = (Semantics.ADD, Semantics.MUL, Semantics.DIV, Semantics.MOD)

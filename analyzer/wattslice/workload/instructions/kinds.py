@@ -192,7 +192,8 @@ def barrier_cost(name: str, group: str) -> Cost:
     return () if of_warp else ((InstructionKind.BAR, 1.0),)  # lanes that run together wait for nobody
 
 
-def _times(cost: Cost, number: float) -> Cost:
+def times(cost: Cost, number: float) -> Cost:
+    """`cost`, `number` times."""
     return tuple((kind, each * number) for kind, each in cost)
 
 
@@ -200,6 +201,28 @@ def _in_part_of_warp(group: str) -> bool:
     """Whether `group` is a tile whose lanes make a mask and agree on it: `thread_block_tile<16, void>`."""
     tile = _TILE.match(group)
     return tile is not None and int(tile[1]) < _WARP_SIZE
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix("__builtin_").removeprefix("__nv_").removeprefix("std::")
+
+
+def _keys(plain: str, working: Type) -> tuple[str, ...]:
+    """What a function of values of type `working` may be called in the table."""
+    if working.kind is TypeKind.FLOAT and working.bits == 32:
+        return plain + "f", plain
+    return (f"{plain}.int64", plain) if working.kind is TypeKind.INT and working.bits == 64 else (plain,)
+
+
+def shares(name: str, working: Type, *, fast: bool = False) -> tuple[float, ...]:
+    """The share of the library function `name` that branches hold in a loop that its arguments leave, then
+    those that only its first argument decides, its second.
+    """
+    keys = _keys(_plain(name), working)
+    if fast and any(f"fast.{key}" in _table() for key in keys):
+        return (0.0,)
+    words = next((words for key in keys if (words := _table().get(f"{key}.shares"))), "0")
+    return tuple(float(word) for word in words.split())
 
 
 def call_cost(
@@ -217,7 +240,7 @@ def call_cost(
     What the table does not have costs one instruction of the nearest kind for each source operation, for each
     two on a pair of halves.
     """
-    plain = name.removeprefix("__builtin_").removeprefix("__nv_").removeprefix("std::")
+    plain = _plain(name)
     if fast and plain in ("__powf", "powf", "pow") and base is not None and working.bits == 32:
         return ((InstructionKind.FMUL, 1.0), (InstructionKind.MUFU, 1.0))
     if plain == "__powf" and base is not None:  # 2 to the x is one exp2, and b to the x one of x * log2(b)
@@ -229,26 +252,21 @@ def call_cost(
         if len(operations) == 1 and (cost := measured(f"tile.{plain}")) is not None:
             return cost
     if "shfl" in plain:  # one register at a time
-        return _times(exchange, max(1, working.size_bytes // _REGISTER_BYTES))
+        return times(exchange, max(1, working.size_bytes // _REGISTER_BYTES))
     if plain.endswith(("_sync", "ballot", "all", "any")) and not is_tile:
         return exchange
     if plain in _IN_STEPS:
         exchanges, *rest = operations
         if plain != "reduce":  # which lanes have one below them to add
             exchange += ((InstructionKind.ISETP, 2.0),)
-        return (*_times(exchange, exchanges.number), *((_OF_CLASS[o.operation], o.number) for o in rest))
+        return (*times(exchange, exchanges.number), *((_OF_CLASS[o.operation], o.number) for o in rest))
     if plain in _ONE:
         return ((_ONE[plain], 1.0),)
     known = BUILTINS.get(plain)
     if known is not None and known.instruction:
         return ((InstructionKind(known.instruction), 1.0),)
-    keys: tuple[str, ...] = (plain,)
-    if working.kind is TypeKind.FLOAT and working.bits == 32:
-        keys = (plain + "f", plain)
-    elif working.kind is TypeKind.INT and working.bits == 64:
-        keys = (f"{plain}.int64", plain)
     lanes = max(1, working.lanes)
-    for key in keys:
+    for key in _keys(plain, working):
         if (cost := measured(key, fast=fast)) is not None:
             return cost
     pairs = {OperationClass.FP16: 2.0} if working.bits == 16 and lanes > 1 else {}

@@ -208,9 +208,13 @@ class Memory(Operators):
         is_wide = pointer.form.is_wide or any(t.bits == 64 and not t.is_pointer for t in values)
         is_unsigned = pointer.form.is_unsigned
         is_guarded = bool(self.stack) and self.arm_depth > self.stack[-1].arm_depth
-        form = LinearForm(terms, is_wide=is_wide, is_unsigned=is_unsigned, unit=scale, is_guarded=is_guarded)
+        added = (0, ()) if narrow else pointer.form.added
+        form = LinearForm(
+            terms, is_wide=is_wide, is_unsigned=is_unsigned, unit=scale, is_guarded=is_guarded, added=added
+        )
         what = Computation(Shape.ADDRESS, bits=32 if narrow else 64, inputs=(), form=form)
-        address = self.shared(("address", frozenset(terms), narrow, is_wide), region, values, what)
+        values += tuple(copy for copy, _ in added[1])
+        address = self.shared(("address", frozenset(terms), narrow, is_wide, added), region, values, what)
         if address.form.is_unsigned is not is_unsigned:
             address.form = replace(address.form, is_unsigned=is_unsigned)
         return address

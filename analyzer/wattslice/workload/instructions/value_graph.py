@@ -149,7 +149,8 @@ class LinearForm(Struct, frozen=True):
 
     `copies`: constants that differ between the copies of an unrolled loop. `is_wide`: added up in 64 bits.
     `is_unsigned`: of an address, that its index is. `unit`: of an address, the bytes its index counts in.
-    `is_guarded`: of an address, that it is needed in an arm only of the loop around.
+    `is_guarded`: of an address, that it is needed in an arm only of the loop around. `added`: of an address,
+    the offset and copies that are added to an index without a sign in 32 bits, where the sum may wrap.
     """
 
     terms: Terms = ()
@@ -159,6 +160,7 @@ class LinearForm(Struct, frozen=True):
     is_unsigned: bool = False
     unit: int = 1
     is_guarded: bool = False
+    added: tuple[int, Terms] = (0, ())
 
 
 NO_FORM = LinearForm()
