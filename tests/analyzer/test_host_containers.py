@@ -643,6 +643,12 @@ def test_what_is_moved_is_not_called(tmp_path):
     assert (launch.grid[0], launch.times) == (2, 1)
 
 
+def test_what_an_element_was_moved_to_is_known_and_the_element_is_not(tmp_path):
+    code = "std::vector<std::vector<int>> v{{1, 2}, {3}}; auto m = std::move(v[0]); int a = v[1].size();"
+    (launch,) = launches(tmp_path, f"{HEAD}int main() {{ {code} k<<<m.size() + a, 32>>>(v[0].size()); }}")
+    assert (launch.grid[0], launch.arguments) == (3, (None,))
+
+
 def test_arrays_that_are_swapped_are_not_known(tmp_path):
     text = (
         f"{HEAD}int main() {{ int a[] = {{1, 2}}, b[] = {{3, 4}}; std::swap(a, b); k<<<a[1], 32>>>(b[1]); }}"

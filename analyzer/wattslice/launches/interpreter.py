@@ -498,6 +498,8 @@ class Interpreter(HostLoops):
         if not is_read and node.function is None and not node.is_virtual:
             if node.callee.startswith((_SWAP, _EXCHANGE)) and self._exchanged(node, arguments):
                 return arguments[0]
+            if node.name == "move" and len(arguments) == 1 and isinstance(node.arguments[0], ir.Load):
+                self._moved_from(node.arguments[0])
             if (found := self._calls_with_elements(node, arguments)) is not None:
                 return found
             for known in (text_call, tensor_call, self._files.call, algorithm_call, split_call):
@@ -848,6 +850,12 @@ class Interpreter(HostLoops):
         """Throw what a function of a text or container throws instead of giving a value."""
         if isinstance(value, Unknown) and (names := THROWN.get(value)) is not None:
             self._throw(names, None)
+
+    def _moved_from(self, node: ir.Load) -> None:
+        """A container in another, or behind a pointer, from which nobody knows what is taken."""
+        place, type_ = self._named_place(node), node.type
+        if isinstance(place, Pointer) and (is_vector(type_) or is_keyed(type_) or is_text_object(type_)):
+            self.memory.write(place.storage, place.offset, Unknown("moved from"), type_)
 
     def _exchanged(self, node: ir.Call, arguments: tuple[Value, ...]) -> bool:
         """Write two numbers, addresses or containers at the places that are told with them, behind them, or

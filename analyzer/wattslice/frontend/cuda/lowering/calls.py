@@ -652,8 +652,9 @@ class _Given:
         parent = callee.semantic_parent
         # the algorithms of Thrust take iterators by value
         is_thrust = parent is not None and parent.spelling == "thrust"
-        passes_on = info.is_builtin and info.name in PASSES_ON
-        self._may_write = not (info.body is not None or passes_on or is_thrust or _OF_C.match(info.name))
+        self._passes_on = info.is_builtin and info.name in PASSES_ON
+        is_kept = info.body is not None or self._passes_on or is_thrust
+        self._may_write = not (is_kept or _OF_C.match(info.name))
         self._is_made_up = info.is_made_up or (parent is not None and body.unit.parsed.is_made_up(parent))
         self._places: dict[int, Location] = {}
 
@@ -662,6 +663,8 @@ class _Given:
         body, argument, mark = self._body, self._written[at], len(self._body.before)
         try:
             where = self._referred(at)
+            if self._passes_on and isinstance(place := body.location(argument), Cell):
+                return read(body, place, self._span)  # which is moved from
             if where is not None:
                 self._places[at] = where
                 if len(body.before) > mark:
