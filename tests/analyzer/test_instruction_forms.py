@@ -927,6 +927,11 @@ def test_a_division_that_may_not_run_is_not_made_ahead(body: str, instructions: 
     assert issued(body) == pytest.approx(instructions, rel=0.06)
 
 
+def test_a_division_of_64_bits_stays_in_its_arm_as_well():
+    loaded, given = (issued(f"if ({x} > 3) c += (long long){x} / m; d += v;") for x in "vt")
+    assert given == pytest.approx(loaded, rel=0.1)
+
+
 def test_a_sum_shifts_what_it_adds_to_the_right():
     assert issued("c += v >> 3;") == pytest.approx(151, rel=0.02)
     assert issued("c += v >> 3;") == issued("c += v << 3;")
