@@ -927,6 +927,11 @@ def test_a_division_that_may_not_run_is_not_made_ahead(body: str, instructions: 
     assert issued(body) == pytest.approx(instructions, rel=0.06)
 
 
+def test_a_division_of_64_bits_stays_in_its_arm_as_well():
+    loaded, given = (issued(f"if ({x} > 3) c += (long long){x} / m; d += v;") for x in "vt")
+    assert given == pytest.approx(loaded, rel=0.1)
+
+
 def test_a_sum_shifts_what_it_adds_to_the_right():
     assert issued("c += v >> 3;") == pytest.approx(151, rel=0.02)
     assert issued("c += v >> 3;") == issued("c += v << 3;")
@@ -1082,3 +1087,19 @@ def test_a_range_is_one_comparison_wherever_it_begins(test: str, instructions: f
     loop = f"for (int d = -3; d <= 3; d++) {{ {test} s += a[x]; }}"
     mix = lower_instructions(*launched(UNROLLED.format(loop=loop)))
     assert sum(entry.number for entry in mix.per_warp) == pytest.approx(instructions, rel=0.03)
+
+
+def test_ranges_that_no_predicates_hold_are_compared_in_each_round():
+    """Nine copies of one comparison, and seven predicates (SASS of nvcc 13 for a100: 294)."""
+    mix = lower_instructions(
+        *launched(
+            "__global__ void k(const int* a, int* o, int n, int m) {"
+            "  int t = threadIdx.x, i = blockIdx.x * blockDim.x + t, c = 0;"
+            "  for (int z = 0; z < m; z++) for (int d = -4; d <= 4; d++) {"
+            "    int x = t + d; if (x >= 0 && x < 256) c += a[z * n + i + d];"
+            "  }"
+            "  o[i] = c;"
+            "}\nint main() { k<<<4, 256>>>(0, 0, 1024, 8); }"
+        )
+    )
+    assert sum(entry.number for entry in mix.per_warp) == pytest.approx(294, rel=0.03)

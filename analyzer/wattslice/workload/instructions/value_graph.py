@@ -235,7 +235,6 @@ def varying(values: Iterable[Value]) -> frozenset[LoopLevel]:
     return frozenset(found)
 
 
-_LOGICAL = frozenset(("logical", op) for op in LogicalOp)
 MOST_TRUTHS = 6
 """Copies of a comparison that are made ahead of a loop: there are seven predicates."""
 MOST_LOOKED_AT = 64
@@ -357,7 +356,8 @@ def inputs_key(inputs: Iterable[Value]) -> tuple[object, ...]:
 def _is_truth(key: object) -> bool:
     """Whether `key` is that of a comparison, or of two joined."""
     name = cast("tuple[object, ...]", key)[0] if isinstance(key, tuple) else None
-    return name in COMPARISONS or name in _LOGICAL
+    of_two = cast("tuple[object, ...]", name)[0] if isinstance(name, tuple) else None
+    return name in COMPARISONS or of_two in ("logical", "within")
 
 
 Numbers = dict[frozenset[tuple[Value, int]], float]
