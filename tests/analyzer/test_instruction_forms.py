@@ -129,6 +129,21 @@ def test_a_small_constant_limit_stays_a_test_of_its_own(number: int, is_one: boo
     assert (mix.number(K.ISETP) + mix.number(K.BRANCH) < number) is is_one
 
 
+@pytest.mark.parametrize(
+    ("iterations", "instructions"),  # SASS of nvcc 13, of an iteration of the loop around
+    [(4, 37.5), (5, 44.5), (6, 49.5), (7, 49.5), (9, 50.5), (13, 66.5)],
+)
+def test_few_iterations_take_rounds_of_sixteen_eight_and_four_and_tests_of_what_is_left(
+    iterations: int, instructions: float
+):
+    loops = "for (int k = 0; k < m; k++) for (int j = 0; j < n; j++) s += b[k * q + j];"
+    kernel, profile = launched(
+        f"__global__ void k(float* a, float* b, int m, int n, int q) {{ float s = 0; {loops} a[0] = s; }}\n"
+        f"int main() {{ k<<<1, 32>>>(0, 0, 48, {iterations}, 1024); }}"
+    )
+    assert lower_instructions(kernel, profile).total / 48 == pytest.approx(instructions, rel=0.09)
+
+
 def test_a_break_that_constants_decide_is_the_end_of_the_loop():
     loop = "float s = 0; for (int j = 0; j < 8; j++) {{ {body} }} a[threadIdx.x] = s;"
     mix = mix_of(loop.format(body="if (j == 5) break; s += b[j];"))

@@ -559,6 +559,9 @@ class _Charger:
             # the copies of an unrolled body share the pointer unless strides are known only at run time
             shared = loop.unroll if loop.steps_pointers or value.bits != 64 else 1.0
             value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) / shared),)
+            if loop.left_over and loop.trips:  # what is left over has an address computed anew
+                anew = 1.0 / loop.trips
+                value.cost += ((InstructionKind.IADD, anew), (InstructionKind.IMAD, anew))
             is_split = value.bits == 64 and not value.form.is_wide and self.isa is not Isa.XMAD
             if is_split and shared == loop.unroll:
                 index = tuple((t, c) for t, c in outside if not t.is_pointer)

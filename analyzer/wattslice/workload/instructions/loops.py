@@ -277,8 +277,13 @@ class Loops(Expressions):
             steps_on = steps_on and Trait.DIVISION not in body.has
             if steps_on and is_small and not may_load and (Trait.LOADS in body.has or is_plain):
                 unroll = FURTHER_UNROLL
+        left_over = 0
         if trips is not None and not full:
+            is_further = unroll == FURTHER_UNROLL and not constant and trips == int(trips) >= PARTIAL_UNROLL
             unroll = max(1.0, min(unroll, trips))
+            if is_further:
+                left_over = int(trips % PARTIAL_UNROLL)
+                unroll = unroll if trips >= FURTHER_UNROLL else trips / _rounds(int(trips) - left_over)
         while most is not None and not full and most % unroll:
             unroll = max(1.0, unroll // 2)
         rounds = None
@@ -303,6 +308,7 @@ class Loops(Expressions):
             rounds=rounds,
             scales_counter=scales_counter,
             wraps=not all(map(_may_not_wrap, counters.values())),
+            left_over=left_over,
             may_load=may_load,
         )
 
@@ -681,7 +687,9 @@ class Loops(Expressions):
             self.decide(self.guard, around.entry_region, _DIVIDED, ())
         elif is_divided:
             more = ((InstructionKind.IADD, 5.0), (InstructionKind.LOP, 1.0), (InstructionKind.MOV, 3.0))
-            guard = ((InstructionKind.ISETP, 4.0), (InstructionKind.BRANCH, 3.0), *more)
+            tests = min(level.left_over, 2)
+            more += ((InstructionKind.MOV, (level.unroll > PARTIAL_UNROLL) + float(level.left_over > 0)),)
+            guard = ((InstructionKind.ISETP, 4.0 + tests), (InstructionKind.BRANCH, 3.0 + tests), *more)
         guard += ((InstructionKind.ISETP, float(len(further))),) * bool(further and counters)
         self.decide(self.guard, level.entry_region, guard, () if level.rounds is None else (level.rounds,))
         return None
@@ -727,6 +735,13 @@ def _bounds(loop: Loop) -> frozenset[Variable]:
     tests = [] if loop.condition is None else [loop.condition]
     reads = (expr for top in (*starts, *tests) for expr in walk_expressions(top))
     return frozenset(expr.place.variable for expr in reads if isinstance(expr, Read))
+
+
+def _rounds(iterations: int) -> int:
+    """Rounds that a multiple of four iterations takes: of sixteen copies while more than twelve are left, of
+    eight, of four."""
+    sixteens = max(0, -(-(iterations - 12) // 16))
+    return sixteens + -(-(iterations - 16 * sixteens) // 8)
 
 
 def expr_is_transparent(expr: Expr) -> bool:

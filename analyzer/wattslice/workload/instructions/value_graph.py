@@ -42,7 +42,7 @@ class LoopLevel(Struct, eq=False):
     iteration has elements of its own, as it begins with them. `guard`: all that decides how often it runs.
     `is_left`: a jump leaves it, or one of its iterations. `rounds`: how often it runs, divided before it.
     `scales_counter`: indices have its counter only multiplied by a constant. `wraps`: its counter may.
-    `may_load`: it loads, but no iteration is sure to.
+    `may_load`: it loads, but no iteration is sure to. `left_over`: iterations behind its last round.
     """
 
     parent: LoopLevel | None
@@ -66,6 +66,7 @@ class LoopLevel(Struct, eq=False):
     scales_counter: bool = False
     wraps: bool = False
     may_load: bool = False
+    left_over: int = 0
     guard: Value = field(default_factory=lambda: Value(Shape.PLAIN, AT_START))
 
     @property
