@@ -5,9 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wattslice.counting.sampling import complete, sample_threads, threads_of
-from wattslice.counting.sites import ROW_BYTES, Patterns, bank_passes, patterns_of, sectors_per_request
-from wattslice.ir import MemorySpace
+from wattslice.counting.profile import Reach
+from wattslice.counting.sampling import Masks, complete, sample_threads, threads_of
+from wattslice.counting.sites import (
+    REACH_VISITS,
+    ROW_BYTES,
+    Patterns,
+    SiteTally,
+    bank_passes,
+    patterns_of,
+    sectors_per_request,
+)
+from wattslice.counting.values import Pointer
+from wattslice.ir import INT32, MemorySpace
 from wattslice.ir.accesses import memory_accesses
 
 from .counted import counted
@@ -204,3 +214,15 @@ def test_what_requests_cost_does_not_tell_where_they_begin():
         assert patterns_of(threads).cost(*asked) == Patterns().cost(*asked)
     assert patterns_of(threads).looked == 1
     assert patterns_of(sample_threads((5000, 1, 1), (32, 1, 1))).looked == 0
+
+
+def test_what_a_site_has_taken_in_is_not_kept():
+    """Hundreds of sites with the addresses of all lanes of a launch would be most of the memory."""
+    threads = threads_of(complete((1024, 1, 1)), (64, 1, 1))
+    site = SiteTally()
+    for visit in range(REACH_VISITS + 2):
+        address = Pointer(None, np.arange(threads.exists.size) * 4 + visit)
+        site.visit(INT32, MemorySpace.GLOBAL, address, Masks(threads).all, threads, None)
+        assert (site._objects[None].last is None) == (visit < REACH_VISITS)
+    (reached,) = site.statistics().objects
+    assert reached.launch_reach == Reach((0,), (65535 * 4 + REACH_VISITS + 5,))

@@ -334,7 +334,7 @@ class _Reached(Struct):
     block: Reach | None = None
     launch: Reach | None = None
     touched: Touched | None = None  # global memory alone
-    last: tuple[tuple[_Axis, ...], NDArray[np.bool_], slice, int, int] | None = None
+    last: tuple[tuple[_Axis, ...], NDArray[np.bool_], slice, int, int] | None = None  # not yet taken in
     within: Reach | None = None  # if `is_bounded`, as all its visits are
     is_bounded: bool = True
 
@@ -352,11 +352,10 @@ class _Reached(Struct):
             new = Reach((max(0, found[0]),), (max(0, found[1]) + length,))  # nothing lies before an object
             self.within = new if self.within is None else self.within.union(new)
 
-    def extend(self) -> None:
-        """Takes in the place of the last visit."""
-        if self.last is None:
-            return
-        axes, active, block, unit_bytes, length = self.last
+    def extend(
+        self, axes: tuple[_Axis, ...], active: NDArray[np.bool_], block: slice, unit_bytes: int, length: int
+    ) -> None:
+        """Takes in the place of a visit."""
         self.launch = _extended(self.launch, axes, active, unit_bytes, length)
         if bool(active[block].any()):
             in_block = tuple(axis if isinstance(axis, int) else axis[block] for axis in axes)
@@ -364,7 +363,8 @@ class _Reached(Struct):
 
     def seen(self, root: ir.Root | None, share: float, size_bytes: int) -> ReachedObject:
         """Of the object `root`, to which this `share` of the requests goes for `size_bytes` each."""
-        self.extend()
+        if self.last is not None:
+            self.extend(*self.last)
         runs = None if self.touched is None else self.touched.runs(size_bytes)
         if isinstance(root, ir.Behind) and root.is_by_block:
             return ReachedObject(root, share, self.block, None, runs)
@@ -483,9 +483,11 @@ class SiteTally:
         reached = self._at(root)
         reached.visits += 1
         reached.weight += weight
-        reached.last = axes, active, self._lanes, unit_bytes, length
+        visit = axes, active, self._lanes, unit_bytes, length
         if reached.visits <= REACH_VISITS:
-            reached.extend()
+            reached.extend(*visit)
+        else:
+            reached.last = visit
         self._of_all += mask.thread_mean
         if is_here:
             self._of_block += float(mask.weights[inner_block].sum()) / threads.block_threads
