@@ -373,12 +373,13 @@ def _follow_helpers(
             by_name.setdefault(name, []).append(key)
     queue = deque(result.values())
     while queue:
+        has_room = len(result) < _MOST_FUNCTIONS
         for name in sorted(_callees(queue.popleft())):
             for key in by_name.get(name, ()):
                 if key in result or not _is_helper(unit, hosts[key]):
                     continue
                 span = unit.spans.span(hosts[key])
-                if len(result) < _MOST_FUNCTIONS and span.end_line - span.line <= _MOST_HELPER_LINES:
+                if has_room and span.end_line - span.line <= _MOST_HELPER_LINES:
                     function = _reused_or_lowered(unit, hosts[key], reuse)
                     queue.extend(() if function is None else (function,))
                 else:
