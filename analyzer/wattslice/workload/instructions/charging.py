@@ -101,6 +101,7 @@ class _Charger:
         self.requests: list[Request] = []
         self.neighbours: dict[object, list[tuple[int, MemoryRequest]]] = {}  # at constant distances
         self.sums: dict[object, Value] = {}
+        self.part_of_sum: dict[Value, int] = {}
         self.wide: list[Value] = []
         self.there: list[Value] = []
         self.order: list[Value] = []
@@ -501,17 +502,19 @@ class _Charger:
 
     def index(self, value: Value, index: Terms, width: int) -> list[Value]:
         """The sum of an index, shared by all addresses with the same one; a single value is its own sum. What
-        may wrap is added to it in 32 bits.
+        may wrap is added to it in 32 bits: a number that the first of them adds is a part of the sum.
         """
         found = [term for term, _ in index]
+        offset, copies = value.form.added
         if len(index) > 1 or any(c != 1 for _, c in index):
             key = ("index", frozenset(index), width)
             if key not in self.sums:
                 self.sums[key] = self.beside(value, Shape.INT_SUM, found)
                 self.sums[key].form, self.sums[key].bits = LinearForm(index), width
                 self.expand(self.sums[key])
+                self.part_of_sum[self.sums[key]] = offset
             found = [self.sums[key]]
-        offset, copies = value.form.added
+            offset -= self.part_of_sum.get(self.sums[key], 0) if value.form.is_unsigned else 0
         if not offset and not copies:
             return found
         key = ("added", *found, offset, copies)
