@@ -358,3 +358,45 @@ def test_a_library_in_a_folder_far_away_does_not_write_what_the_program_shares(
     read = read_cuda(tmp_path / folder / "a.cu", options, text.encode())
     (launch,) = resolve_launches(read, NO_OVERRIDES, GPU)
     assert launch.source is source
+
+
+LONG = """
+__global__ void k(int n) {{}}
+int n = 4;
+struct Pair {{ int &x; }};
+struct Own {{ int v = 4; void set(); int get() const; int read(); }};
+void inner() {{ n = 7; }}
+{function} {{ {blank} {body} }}
+int main() {{ int a = 4; Own o; {call}; k<<<{said}, 32>>>(1); }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "body", "call", "said", "grid"),
+    [
+        ("void f(int &x)", "x = 7;", "f(a)", "a", None),
+        ("void f(int *x)", "*x = 7;", "f(&a)", "a", None),
+        ("void f(const int &x)", "n = x;", "f(a)", "a", 4),
+        ("void f(const int &x)", "n = x;", "f(a)", "n", None),
+        ("void f(int x)", "inner();", "f(a)", "n", None),
+        ("int f(int &x)", "if (x == 4) return x; else return x <= 3;", "f(a)", "a", 4),
+        ("int &f(int &x)", "return x;", "f(a) = 7", "a", None),
+        ("Pair f(int &x)", "return {x};", "Pair p = f(a); p.x = 7", "a", None),
+        ("void Own::set()", "v = 7;", "o.set()", "o.v", None),
+        ("int Own::get() const", "n = v; return v;", "o.get()", "o.v", 4),
+        ("int Own::read()", "return v;", "o.read()", "o.v", 4),
+        ("int f(int x)", "return x;", "a = f(a)", "a", None),
+    ],
+)
+def test_a_long_function_may_write_what_it_gets(tmp_path, function, body, call, said, grid) -> None:
+    """The value is lost of what a function of more than 150 lines may write, and of nothing else."""
+    text = LONG.format(function=function, body=body, call=call, said=said, blank="\n" * 160)
+    (launch,) = launches(tmp_path, text)
+    known = launch.grid[0] if launch.source is LaunchSource.HOST_CODE else None
+    assert known == grid
+
+
+def test_entry_points_of_a_library_meet_what_others_set(tmp_path) -> None:
+    head = "__global__ void k(int n) {}\nint n = 4, m = 5;\nvoid set(int x) { n = x; }\n"
+    (launch,) = launches(tmp_path, f"{head}void go() {{ m = 6; k<<<m, 32>>>(n); }}")
+    assert (launch.grid[0], launch.arguments) == (6, (None,))
