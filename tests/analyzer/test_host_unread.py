@@ -366,6 +366,7 @@ int n = 4;
 struct Pair {{ int &x; }};
 struct Own {{ int v = 4; void set(); int get() const; int read(); }};
 void inner() {{ n = 7; }}
+void outer() {{ inner(); }}
 {function} {{ {blank} {body} }}
 int main() {{ int a = 4; Own o; {call}; k<<<{said}, 32>>>(1); }}
 """
@@ -378,7 +379,8 @@ int main() {{ int a = 4; Own o; {call}; k<<<{said}, 32>>>(1); }}
         ("void f(int *x)", "*x = 7;", "f(&a)", "a", None),
         ("void f(const int &x)", "n = x;", "f(a)", "a", 4),
         ("void f(const int &x)", "n = x;", "f(a)", "n", None),
-        ("void f(int x)", "inner();", "f(a)", "n", None),
+        ("void f(int x)", "outer();", "f(a)", "n", None),
+        ("int &f(int &x)", "return x;", "int &r = f(a); a = 4; r = 7", "a", None),
         ("int f(int &x)", "if (x == 4) return x; else return x <= 3;", "f(a)", "a", 4),
         ("int &f(int &x)", "return x;", "f(a) = 7", "a", None),
         ("Pair f(int &x)", "return {x};", "Pair p = f(a); p.x = 7", "a", None),
