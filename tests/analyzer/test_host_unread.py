@@ -360,7 +360,7 @@ def test_a_library_in_a_folder_far_away_does_not_write_what_the_program_shares(
     assert launch.source is source
 
 
-LONG = """
+MANY_LINES = """
 __global__ void k(int n) {{}}
 int n = 4;
 struct Pair {{ int &x; }};
@@ -392,7 +392,7 @@ int main() {{ int a = 4; Own o; {call}; k<<<{said}, 32>>>(1); }}
 )
 def test_a_long_function_may_write_what_it_gets(tmp_path, function, body, call, said, grid) -> None:
     """The value is lost of what a function of more than 150 lines may write, and of nothing else."""
-    text = LONG.format(function=function, body=body, call=call, said=said, blank="\n" * 160)
+    text = MANY_LINES.format(function=function, body=body, call=call, said=said, blank="\n" * 160)
     (launch,) = launches(tmp_path, text)
     known = launch.grid[0] if launch.source is LaunchSource.HOST_CODE else None
     assert known == grid
