@@ -322,7 +322,7 @@ struct Cnt { static int live; int id; Cnt() : id(live++) {} Cnt(const Cnt &o) : 
 38 | int a = sum<1, 2, 3> + pw(2, 5) ;;; a
 1234 | int a = overl(1) * 1000 + overl(1L) * 100 + overl(1.f) * 10 + overl("x") ;;; a
 321 | int a = variadic(1, 2, 3) ;;; a
-30 | int a; { Cnt x, y; Cnt z = x; a = Cnt::live * 10 + z.id; } ;;; a + Cnt::live * 100
+?30 | int a; { Cnt x, y; Cnt z = x; a = Cnt::live * 10 + z.id; } ;;; a + Cnt::live * 100
 ?32 | std::vector<Cnt> v(3); int a = Cnt::live; v.pop_back() ;;; a * 10 + Cnt::live
 6 | int a = 0; for (auto x : {1, 2, 3}) a += x ;;; a
 ?3 | int a = 0; for (char c : std::string("abc")) a += c - 'a' ;;; a

@@ -556,7 +556,7 @@ def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
     if node.callee == ir.LOST_JUMP:
         written = result = f"decided by the goto on {_line(node)}, which is not followed"
     elif node.callee == ir.NOT_FOLLOWED:
-        written = result = f"set by the function on {_line(node)}, too long or one of too many to follow"
+        written = result = f"set by the function on {_line(node)}, one of too many to follow"
     elif node.callee == ir.RUN_BY_LIBRARY:
         written = result = f"decided by what a library runs on {_line(node)}, nobody knows how often"
     places = reached(arguments, everything=True)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.cursors import Type as ClangType
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.context import (
@@ -58,7 +59,6 @@ _LAUNCHING = (b"<<<", b"Launch", b"cudaGraph")
 _DISPATCH = regex(rb"\bAT_DISPATCH_(?!CASE|SWITCH)\w+")
 _NAME = regex(rb"[A-Za-z_]\w*")
 _MOST_FUNCTIONS = 160
-_MOST_HELPER_LINES = 150
 
 
 def host_functions(
@@ -94,11 +94,10 @@ def host_functions(
         others = callees - {function.spelling} if function.spelling in unit.c_kernels else callees
         if _launches(data) or called[key] & macros or called[key] & others:
             launching.append(key)
-    file_scope, reach = list(_file_scope(unit)), _Reach(hosts, called)
+    file_scope = list(_file_scope(unit))
 
     def cut(key: int) -> Function | None:
-        names = reach.names(key)
-        return _without_body(unit, hosts[key], [node for node in file_scope if node.spelling in names])
+        return _without_body(unit, hosts[key], file_scope)
 
     wanted = dict.fromkeys(launching)
     frontier = launching
@@ -337,26 +336,6 @@ def _bytes_of(unit: Unit, function: Node) -> bytes:
     return file.data[begin:end]
 
 
-class _Reach:
-    """The names in functions, and in those that they may call."""
-
-    def __init__(self, hosts: dict[int, Node], called: dict[int, frozenset[str]]) -> None:
-        self._called = called
-        self._within: dict[str, set[str]] = {}
-        for key, node in hosts.items():
-            self._within.setdefault(node.spelling, set()).update(called[key])
-
-    def names(self, key: int) -> set[str]:
-        """Those that the function of this key comes to."""
-        reached = set(self._called[key])
-        waiting = self._within.keys() & reached
-        while waiting:
-            found = set[str]().union(*map(self._within.__getitem__, waiting)) - reached
-            reached |= found
-            waiting = self._within.keys() & found
-        return reached
-
-
 def _follow_helpers(
     unit: Unit,
     hosts: dict[int, Node],
@@ -365,7 +344,7 @@ def _follow_helpers(
     cut: Callable[[int], Function | None],
 ) -> None:
     """Functions called for their value, or that write through an argument, those near a launch first; what
-    is `cut` of those that are long, or more than are followed.
+    is `cut` of those that are more than are followed.
     """
     by_name: dict[str, list[int]] = {}
     for key, node in hosts.items():
@@ -378,8 +357,7 @@ def _follow_helpers(
             for key in by_name.get(name, ()):
                 if key in result or not _is_helper(unit, hosts[key]):
                     continue
-                span = unit.spans.span(hosts[key])
-                if has_room and span.end_line - span.line <= _MOST_HELPER_LINES:
+                if has_room:
                     function = _reused_or_lowered(unit, hosts[key], reuse)
                     queue.extend(() if function is None else (function,))
                 else:
@@ -434,33 +412,17 @@ def _may_hold_numbers(pointer: Type) -> bool:
     return element is not None and not element.is_float and element.kind is not TypeKind.VOID
 
 
-def _without_body(unit: Unit, function: Node, outside: Sequence[Node]) -> Function | None:
-    """A host function that is not followed: what it gets, and the file-scope variables `outside`, may be
-    written.
-    """
+def _without_body(unit: Unit, function: Node, file_scope: Sequence[Node]) -> Function | None:
+    """A host function that is not followed: what it gets, and what is at file scope, may be written."""
     class_ = function.semantic_parent
     around = None if class_ is None else class_.semantic_parent
     inside = around.walk() if around is not None and around.kind in _FUNCTIONS else ()  # of a local class
     statics = [node for node in inside if node.kind == C.VAR_DECL and node.is_static]
 
     def remains(body: Body, parameters: list[Variable]) -> ir.Block:
-        return _lost(body, function, parameters, (*outside, *statics))
+        return _lost(body, function, parameters, (*file_scope, *statics))
 
     return lower_host_function(unit, function, remains)
-
-
-def _may_write(unit: Unit, function: Node) -> bool:
-    """Whether a function writes, makes or calls anything, or gives away where something is."""
-    text = code_of(_bytes_of(unit, function))
-    gives = unit.types.translate(function.type.result.raw).kind in (TypeKind.POINTER, TypeKind.RECORD)
-    gives = gives or must_name_an_object(function.type.result)
-    return gives or function.kind in _MAKING or _WRITES.search(text, text.find(b"{") + 1) is not None
-
-
-_MAKING = (C.CONSTRUCTOR, C.DESTRUCTOR)  # which run those of members
-_WRITES = regex(
-    rb"(?<![=!<>])=(?!=)|\+\+|--|>>|\b(?!(?:if|while|for|switch|return|sizeof)\b)\w+\s*[({]|>\s*[({]"
-)
 
 
 def _lost(body: Body, function: Node, parameters: Sequence[Variable], outside: Sequence[Node]) -> ir.Block:
@@ -469,9 +431,9 @@ def _lost(body: Body, function: Node, parameters: Sequence[Variable], outside: S
     declared = [child for child in function.children if child.kind == C.PARM_DECL]
     this = parameters[: len(parameters) - len(declared)]
     given = [one for one, node in zip(parameters[len(this) :], declared, strict=True) if not _is_kept(node)]
-    given += [] if function.mangled_name.startswith("_ZNK") else this
+    given += this
     given += [file_scope_variable(body, node) for node in outside if not node.type.is_const]
-    variables = given if _may_write(body.unit, function) else []
+    variables = [] if _is_formula(body.unit, function, declared) else given
     places = [location_of_variable(body, one, span) for one in variables]
     arguments = (
         *(read(body, one, span) for one in places if one.type.kind is TypeKind.POINTER),
@@ -484,9 +446,26 @@ def _lost(body: Body, function: Node, parameters: Sequence[Variable], outside: S
 
 
 def _is_kept(parameter: Node) -> bool:
-    """Whether a function leaves as it is what this parameter refers to."""
+    """Whether a function leaves as it is what this parameter refers to: a constant number."""
     type_ = parameter.type.canonical
-    return type_.kind in _POINTERS and type_.pointee.is_const
+    return type_.kind in _POINTERS and type_.pointee.is_const and _is_number(type_.pointee)
+
+
+def _is_number(type_: ClangType) -> bool:
+    return K.BOOL <= type_.canonical.kind <= K.LONGDOUBLE
+
+
+def _is_formula(unit: Unit, function: Node, declared: Sequence[Node]) -> bool:
+    """Whether a function computes a number of the numbers that it gets, and nothing else."""
+    text = code_of(_bytes_of(unit, function))
+    names = {child.spelling.encode() for child in declared if _is_number(child.type)} | _OF_FORMULAS
+    body = text[text.find(b"{") :]
+    is_of_numbers = function.kind in _FUNCTIONS and _is_number(function.type.result)
+    return is_of_numbers and set(_NAME.findall(body)) <= names and not _STORES.search(body)
+
+
+_OF_FORMULAS = frozenset((b"return", b"if", b"else"))
+_STORES = regex(rb"(?<![=!<>])=(?!=)|<<=|>>=|\+\+|--")
 
 
 def lower_host_function(
