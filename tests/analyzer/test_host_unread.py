@@ -417,3 +417,11 @@ def test_entry_points_of_a_library_meet_what_others_set(tmp_path) -> None:
     head = "__global__ void k(int n) {}\nint n = 4, m = 5;\nvoid set(int x) { n = x; }\n"
     (launch,) = launches(tmp_path, f"{head}void go() {{ m = 6; k<<<m, 32>>>(n); }}")
     assert (launch.grid[0], launch.arguments) == (6, (None,))
+
+
+@pytest.mark.parametrize("made", ["std::weak_ptr<Own> w = s;", "std::weak_ptr<Own> w; w = s;"])
+def test_what_a_weak_pointer_leads_to_may_be_written(tmp_path, made) -> None:
+    head = "#include <memory>\n__global__ void k(int n) {}\nstruct Own { int v = 6; };\n"
+    body = f"auto s = std::make_shared<Own>(); {made} if (auto l = w.lock()) l->v++; k<<<s->v, 32>>>(1);"
+    (launch,) = launches(tmp_path, f"{head}int main() {{ {body} }}")
+    assert launch.source is LaunchSource.ASSUMED

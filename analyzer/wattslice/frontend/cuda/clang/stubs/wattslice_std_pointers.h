@@ -74,8 +74,13 @@ template <class T> struct shared_ptr {
   template <class U, class E> void reset(U*, E);
   long use_count() const;  // containers that drop their copies are not followed
 };
-template <class T> struct weak_ptr {
-  weak_ptr(); template <class U> weak_ptr(const shared_ptr<U>&); shared_ptr<T> lock() const; bool expired() const; void reset();
+template <class T> struct weak_ptr {  // containers that drop their copies are not followed: nobody knows what lives
+  T* ws_p; long* ws_n;
+  weak_ptr() : ws_p(nullptr), ws_n(nullptr) {}
+  template <class U> weak_ptr(const shared_ptr<U>& o) : ws_p(o.ws_p), ws_n(o.ws_n) {}
+  template <class U> weak_ptr& operator=(const shared_ptr<U>& o) { ws_p = o.ws_p; ws_n = o.ws_n; return *this; }
+  shared_ptr<T> lock() const { shared_ptr<T> r; if (!expired()) { r.ws_p = ws_p; r.ws_n = ws_n; if (ws_n) ++*ws_n; } return r; }
+  bool expired() const; void reset() { ws_p = nullptr; ws_n = nullptr; }
 };
 
 template <class T> struct ws_made { typedef unique_ptr<T> single; };
