@@ -88,7 +88,7 @@ def covering_grid(
     return x, y, z
 
 
-@lru_cache(maxsize=64)  # paths to one launch differ in little that matters here; instances may have one body
+@lru_cache(maxsize=8)  # paths to one launch differ in little that matters here; instances may have one body
 def _needed(
     body: ir.Stmt,
     parameters: tuple[ir.Variable, ...],

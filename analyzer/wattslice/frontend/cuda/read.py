@@ -55,10 +55,13 @@ def read_cuda(
     options = options or ParseOptions()
     if source is not None:
         return lower_program(parse_cuda(path, options, source), earlier, wanted)
+    for known in _units.values():
+        if known.is_analysed:
+            known.unit = None  # its kernels are large, and not asked for again
     reading = _reading_of(_read_once(path, options, parse_cuda))
     if earlier is not None:
         return lower_program(reading.parsed, earlier, wanted)
-    reading.unit = None  # its diagnostics are those of what was lowered before
+    reading.unit, reading.is_analysed = None, True  # its diagnostics are those of what was lowered before
     return reading.made(lambda unit: program_of(unit, None, wanted))
 
 
@@ -169,13 +172,15 @@ def forget() -> None:
 class _Reading(Struct):
     """What a file was read as, and from what; its host code that calls some names, by these.
 
-    `unit`: what lowering that knows of the file. `besides`: what it was made of, but for the `inputs`.
+    `unit`: what lowering that knows of the file, with its kernels where it `is_analysed`.
+    `besides`: what it was made of, but for the `inputs`.
     """
 
     parsed: ParsedUnit
     inputs: Inputs
     lowered: dict[frozenset[str], Program] = {}
     unit: Unit | None = None
+    is_analysed: bool = False
     besides: Recording = field(default_factory=Recording)
 
     def made(self, lower: Callable[[Unit], Program]) -> Program:

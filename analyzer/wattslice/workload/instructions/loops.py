@@ -942,6 +942,8 @@ def may_skip(stmt: Stmt, *, is_in_switch: bool) -> bool:
 
 PREDICATED_SIZE = 12
 """Source operations in an arm, but for those made ahead of the loop, up to which it is predicated."""
+MOST_MADE = 256
+"""Source operations in an arm above which it is not asked which of them copies of a loop have made."""
 SELECTED_SIZE = 4
 """Source operations in an arm without memory up to which it is computed in any case (nvcc 13: 3, not 6)."""
 
@@ -1026,8 +1028,9 @@ class CodeFacts(Struct, eq=False):
 
     def is_short_without(self, known: Callable[[], float]) -> bool:
         """The same of an arm in an unrolled loop, where each copy has `known` operations made already."""
-        is_plain = self.has.isdisjoint(_NEVER_PREDICATED)
-        return self.is_short or (is_plain and self.size - self.resting - known() <= PREDICATED_SIZE)
+        if self.is_short or self.size > MOST_MADE or not self.has.isdisjoint(_NEVER_PREDICATED):
+            return self.is_short
+        return self.size - self.resting - known() <= PREDICATED_SIZE
 
     @property
     def resting(self) -> float:

@@ -419,10 +419,7 @@ def _without_body(unit: Unit, function: Node, file_scope: Sequence[Node]) -> Fun
     inside = around.walk() if around is not None and around.kind in _FUNCTIONS else ()  # of a local class
     statics = [node for node in inside if node.kind == C.VAR_DECL and node.is_static]
 
-    def remains(body: Body, parameters: list[Variable]) -> ir.Block:
-        return _lost(body, function, parameters, (*file_scope, *statics))
-
-    return lower_host_function(unit, function, remains)
+    return lower_host_function(unit, function, outside=(*file_scope, *statics))
 
 
 def _lost(body: Body, function: Node, parameters: Sequence[Variable], outside: Sequence[Node]) -> ir.Block:
@@ -461,19 +458,16 @@ def _is_formula(unit: Unit, function: Node, declared: Sequence[Node]) -> bool:
     names = {child.spelling.encode() for child in declared if _is_number(child.type)} | _OF_FORMULAS
     body = text[text.find(b"{") :]
     is_of_numbers = function.kind in _FUNCTIONS and _is_number(function.type.result)
-    return is_of_numbers and set(_NAME.findall(body)) <= names and not _STORES.search(body)
+    return is_of_numbers and set(_NAME.findall(body)) <= names
 
 
 _OF_FORMULAS = frozenset((b"return", b"if", b"else"))
-_STORES = regex(rb"(?<![=!<>])=(?!=)|<<=|>>=|\+\+|--")
 
 
-def lower_host_function(
-    unit: Unit, function: Node, remains: Callable[[Body, list[Variable]], ir.Block] | None = None
-) -> Function | None:
+def lower_host_function(unit: Unit, function: Node, outside: Sequence[Node] | None = None) -> Function | None:
     """One host function, not inlined; None (with a note) when it fails.
 
-    `remains`: makes of the parameters of one that is not followed what remains of it.
+    `outside`: of one that is not followed, the variables that it may write besides what it gets.
     """
     span = unit.spans.span(function)
     body = Body(unit, is_host=True)
@@ -517,8 +511,8 @@ def lower_host_function(
                 body.frame.guards.append(Guard(place, one.function))
         if function.kind == C.CONSTRUCTOR and body.frame.this is not None:
             initialisers = member_initialisers(body, function, body.frame.this, span)
-        if remains is not None:
-            tree, initialisers = remains(body, parameters), []
+        if outside is not None:
+            tree, initialisers = _lost(body, function, parameters, outside), []
         elif compound.kind == C.CXX_TRY_STMT:
             throws_on = function.kind in (C.CONSTRUCTOR, C.DESTRUCTOR)
             tree = ir.Block((tried(body, compound, initialisers, throws_on=throws_on),), body.region(), span)
