@@ -380,6 +380,7 @@ DAMAGES: tuple[tuple[Callable[[Path], object], str], ...] = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("damage", "reason"), DAMAGES)
 def test_a_damaged_database_that_nobody_named_is_told_once(tmp_path, damage, reason):
     (tmp_path / ".git").mkdir()

@@ -81,6 +81,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
+@pytest.mark.slow
 def test_one_row_is_declared_counted_and_priced(tmp_path: Path):
     script = """
 from wattslice.cli import main

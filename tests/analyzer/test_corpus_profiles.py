@@ -41,6 +41,7 @@ each_program = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @each_program
 def test_all_kernels_run_and_all_branches_are_met(program):
     runs = runs_of(program)
@@ -64,6 +65,7 @@ def test_probes_and_interpreter_mean_the_same_branches(program):
     assert probed == interpreted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kernel", "arguments"),
     [

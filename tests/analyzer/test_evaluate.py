@@ -48,6 +48,7 @@ def quick():
     return with_counters(evaluate(Request(V100, ("mean", "energy"), retrain=False)))
 
 
+@pytest.mark.slow
 def test_without_scipy_counters_are_left_out_and_it_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy", None)
     found = with_counters(evaluate(Request(V100, MEANS)))

@@ -119,6 +119,7 @@ def test_names_that_occur():
     check_overrides(overrides, [known_names(program())])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("launches", "error"),
     [

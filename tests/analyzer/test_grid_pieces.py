@@ -148,6 +148,7 @@ GUARDS = [  # body, launch, settings, threads of the grid that store
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "launch", "settings", "truth"), GUARDS)
 def test_guards_cut_the_grid_where_they_change(tmp_path, body, launch, settings, truth):
     found, profile = stores(launch_of(tmp_path, body, launch, *settings))
@@ -508,6 +509,7 @@ def test_an_address_that_decides_nothing_does_not_sample_the_grid(tmp_path):
     assert written == 16_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "evaluations"),
     [
@@ -553,6 +555,7 @@ def stops(monkeypatch) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("guard", "written", "number"),
     [

@@ -734,6 +734,7 @@ def _said(program: int, folder: Path) -> dict[str, int | None]:
     return {one.kernel.name: int(one.arguments[0]) for one in known if one.arguments[0] is not None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "number", "line"), [pytest.param(*case, id=case[2]) for case in _cases()]
 )
@@ -743,6 +744,7 @@ def test_what_is_said_is_what_the_run_does(tmp_path_factory, program, number, li
     assert said == int(truth.lstrip("?")) or (said is None and truth.startswith("?"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [10, 60, 120])
 def test_what_is_not_followed_may_have_written(monkeypatch, tmp_path_factory, most):
     """With fewer functions followed than the programs have, what is said is true, or nothing is said."""

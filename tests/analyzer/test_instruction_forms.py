@@ -57,6 +57,7 @@ FAR = "for (int j = 0; j < n; j++) { if (i * 3 + j >= 99999) break; s += b[j]; }
 ONE_LIMIT = "int e = min(n, i); for (int j = 0; j < e; j++) s += b[j];"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loop", "is_one"),
     [
@@ -150,6 +151,7 @@ def test_a_break_that_constants_decide_is_the_end_of_the_loop():
     assert mix.per_thread == mix_of(loop.replace("8", "5").format(body="s += b[j];")).per_thread
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", ["k >= n", "n <= k", "!(k < n)"])
 def test_a_break_is_the_test_of_an_endless_loop_also_behind_what_it_reads(test: str):
     """SASS of nvcc 13 for 64 iterations: 273 instructions, 654 with a test in each."""

@@ -18,6 +18,7 @@ from .lowered import lower
 ENDLESS = "step budget of 5000 spent"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -240,6 +240,7 @@ def imported(folder: Path, *commands: list[str]) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [ANALYZE, ["gpus"]])
 def test_an_answer_that_holds_imports_no_more_than_it_needs(folder, words):
     assert imported(folder, words) & set(HEAVY)

@@ -291,6 +291,7 @@ def test_what_nothing_calls_is_not_beyond_the_budget(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_what_a_main_that_is_not_followed_writes_is_not_known_elsewhere(tmp_path):
     """`main` takes more steps than are followed; what it hands to a library is visited all the same."""
     text = f"""#include <functional>
@@ -343,6 +344,7 @@ def test_a_long_loop_with_launches_leaves_steps_for_what_follows(tmp_path):
     assert (second.grid[0], second.times, second.source) == (3, 1, LaunchSource.HOST_CODE)
 
 
+@pytest.mark.slow
 def test_a_function_that_nobody_calls_does_not_stand_for_a_run_that_is_not_followed(tmp_path):
     """`main` takes more steps than are followed; `unused` launches the same kernel with another grid."""
     text = f"""__global__ void k(int n) {{}}

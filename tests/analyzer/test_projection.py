@@ -409,6 +409,7 @@ def test_the_command_writes_json_and_pictures(write, tmp_path, capsys):
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_picture_without_known_energies(write, tmp_path):
     pytest.importorskip("matplotlib")
     path = write(

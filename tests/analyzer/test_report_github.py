@@ -57,6 +57,7 @@ def test_whole_files_begin_at_line_1_and_whole_runs_have_no_place():
     assert line == "::warning title=PW002 include-not-found::no header"
 
 
+@pytest.mark.slow
 @settings(max_examples=settings().max_examples // 2)
 @given(st.text(), st.text(), st.text().filter(lambda name: "\0" not in name))
 def test_no_text_injects_a_command(message: str, fix: str, file: str):

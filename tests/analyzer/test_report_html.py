@@ -84,6 +84,7 @@ def corpus():
     return analyzed(KERNELS / "linear_algebra" / "gemm_tiled.cu", KERNELS / "wang2013" / "scan.cu")
 
 
+@pytest.mark.slow
 def test_every_line_is_there_as_written(corpus):
     page = Page(render_html(corpus))
     for index, source in enumerate(corpus.sources):

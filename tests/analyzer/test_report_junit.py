@@ -1,6 +1,7 @@
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -147,6 +148,7 @@ def test_any_text_is_well_formed_and_comes_back(message: str, name: str):
         assert failure.get("message") == f"]]><x/>{message}"
 
 
+@pytest.mark.slow
 def test_30_000_findings_are_all_told():
     root = junit(EMPTY, many(30_000))
     told = sum((suite.findtext("system-out") or "").count("\n") for suite in root)

@@ -375,6 +375,7 @@ def test_one_variant_measured_twice_with_other_seconds_is_told(tmp_path: Path, c
         assert (words in " ".join(capsys.readouterr().out.split())) == told
 
 
+@pytest.mark.slow
 def test_a_kernel_that_was_renamed_is_told_from_what_was_taught(kernel: Path):
     def told() -> list[str]:
         found = analyze([kernel], gpu="v100").diagnostics
@@ -528,6 +529,7 @@ __device__ inline float twice(float v) { return SCALE * v; }
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "old", "new", "is_edit"),
     [
@@ -820,6 +822,7 @@ def test_predictions_are_no_measurements(kernel: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().err.count("holds predictions of wattslice") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

@@ -111,6 +111,7 @@ def test_a_full_disk_loses_nothing_and_the_next_run_goes_on(undisturbed: Path, t
     assert same(tmp_path, undisturbed)
 
 
+@pytest.mark.slow
 def test_a_disk_too_full_for_a_trace_or_a_table_loses_nothing(
     undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -197,6 +197,7 @@ def sensor_says(fake_gpu: Path, **fakes: str) -> subprocess.CompletedProcess[str
     return python(fake_gpu, code, **fakes)
 
 
+@pytest.mark.slow
 def test_nvml_is_read_field_by_field(fake_gpu: Path):
     said = json.loads(sensor_says(fake_gpu).stdout)
     assert said["board"] == {

@@ -23,6 +23,7 @@ def plan(folder: Path) -> tuple[Configuration, ...]:
     return campaign_plan(SM_COUNT, "1a2b3c4d", folder)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_plan_and_another_seed_another(
     plan: tuple[Configuration, ...], folder: Path
 ):

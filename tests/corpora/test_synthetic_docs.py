@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from wattslice_corpora.synthetic import AccessWeights, OperationKind, SliceSpec, Space, default_grid, source
 from wattslice_corpora.synthetic.plan import is_feasible
 from wattslice_models.access_power import access_power_factors
@@ -31,6 +33,7 @@ def test_the_lowest_densities_are_the_lowest():
             )
 
 
+@pytest.mark.slow
 def test_where_the_grid_of_an_h200_begins():
     gpu = load_gpu("h200")
     factors = access_power_factors(gpu)

@@ -1,9 +1,12 @@
 from collections import Counter
 
+import pytest
+
 from wattslice_corpora.synthetic import AccessWeights, OperationKind, Pattern, Space, default_grid
 from wattslice_corpora.synthetic.grid import DENSITIES, SATURATIONS
 
 
+@pytest.mark.slow
 def test_it_is_the_same_every_time_and_repeats_nothing():
     grid = default_grid(132)
     default_grid.cache_clear()
@@ -34,6 +37,7 @@ def test_a_first_part_of_it_is_balanced():
     assert len({spec.density for spec in beginning}) >= 10
 
 
+@pytest.mark.slow
 def test_weights_and_multiprocessors_are_those_given():
     weighted = default_grid(80, AccessWeights(0.1, 0.2, 0.3))
     assert {spec.sm_count for spec in weighted} == {80}

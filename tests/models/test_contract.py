@@ -46,6 +46,7 @@ def model(learner: Learner, data: tuple[Example, ...]) -> PowerModel:
         return learner.fit(data)
 
 
+@pytest.mark.slow
 @each_learner
 def test_a_model_predicts_watts_in_an_interval(
     learner: Learner, model: PowerModel, data: tuple[Example, ...]

@@ -14,6 +14,7 @@ def checks() -> tuple[KernelCheck, ...]:
     return tuple(check(known, load_gpu(GPU)) for known in KNOWN)
 
 
+@pytest.mark.slow
 def test_every_line_is_plausible_where_nothing_is_in_doubt(checks: tuple[KernelCheck, ...]):
     assert len(checks) == 10
     for one in checks:

@@ -88,6 +88,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_campaign_gives_the_coefficients_of_its_board(campaign, tmp_path, capsys):
     table = campaign / "measured.csv"
     words = ["h200", "--data", str(table), "--out", str(tmp_path)]

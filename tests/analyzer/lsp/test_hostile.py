@@ -48,6 +48,7 @@ def framed(body: bytes, length: int | None = None) -> bytes:
 # ------------------------------------------------------------------------------- messages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "code"),
     [

@@ -1,5 +1,6 @@
 """Lines found again after an edit."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,6 +44,7 @@ def test_beyond_the_text_is_nothing():
     assert (lines.now(-1), lines.now(6), lines.then(6)) == (None, None, None)
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from("ab"), max_size=9), st.lists(st.sampled_from("ab"), max_size=9))
 def test_there_and_back(old, new):
     lines = LineMap(old, new)
