@@ -20,6 +20,8 @@ MOST_PLACES = 1 << 12
 """Copies of an access that are looked at; `loops.FULL_UNROLL_SIZE` leaves fewer."""
 WORD_BYTES = 4
 ROW_WORDS = 4
+MOST_AHEAD = 16
+"""Iterations from which on what is loaded ahead of a loop does not matter."""
 
 
 class RowPart(Struct, frozen=True):
@@ -127,6 +129,57 @@ def _places(part: RowPart, starts: dict[Value, float]) -> _Places:
         if not level.is_unrolled and level.trips and count % ROW_WORDS == 0:
             joined *= level.trips // ROW_WORDS * ROW_WORDS / level.trips
     return _Places(frozenset(unknown), frozenset(offsets), number, aligned, joined)
+
+
+def share_taps(parts: Collection[RowPart], starts: dict[Value, float]) -> None:
+    """Load each address once for all copies of unrolled loops: ``a[i - 1] + a[i] + a[i + 1]``.
+
+    Where the index is the counter of a loop, and a number, a round hands what the next one begins with on to
+    it in registers: one load in each iteration (SASS of nvcc 13).
+    """
+    alike: dict[frozenset[tuple[Value, int]], list[tuple[RowPart, _Places]]] = {}
+    for part in parts:
+        if len(part.value.cost) == 1:
+            places = _places(part, starts)
+            alike.setdefault(places.terms, []).append((part, places))
+    for terms, group in alike.items():
+        every = frozenset[int]().union(*(places.offsets for _, places in group))
+        level, width = _handed_on(terms, group[0][0])
+        kept = {at for at in every if width and at + width in every}
+        ahead = level is not None and level.trips is not None and level.trips < MOST_AHEAD
+        seen = set[int]()
+        for part, places in group:
+            ((kind, before),) = part.value.cost
+            new = places.offsets - seen
+            seen |= new
+            loads = len(new - kept) / places.copies
+            if level is not None and ahead:
+                loads += len(new & kept) / (places.copies / level.copies * (level.trips or 1.0))
+            single = len(places.offsets) / places.copies
+            loads = places.joined * loads + (1.0 - places.joined) * single
+            number = min(before, part.requests * loads)
+            if number == before:
+                continue
+            part.value.cost = ((kind, number),) if number else ()
+            if (access := part.value.access) is not None:
+                made = replace(access, number=access.number * number / before)
+                part.value.access = made if number else None
+
+
+def _handed_on(terms: frozenset[tuple[Value, int]], part: RowPart) -> tuple[LoopLevel | None, int]:
+    """The loop whose counter alone moves an address, and by how many bytes each round does; 0: not so."""
+    pointers = [value for value, _ in terms if value.is_pointer]
+    others = [one for one in terms if not one[0].is_pointer]
+    if len(pointers) != 1 or len(others) != 1:
+        return None, 0
+    ((head, coefficient),) = others
+    level, step = head.place.level, head.step
+    is_counter = level is not None and head.guards == (level.guard,) and not level.is_unrolled
+    if level is None or not is_counter or step is None or step.number is None or level in part.settled:
+        return None, 0
+    if coefficient != part.size_bytes or level.arm_depth != part.arm_depth or level.copies % 1:
+        return None, 0
+    return level, coefficient * int(step.number) * round(level.copies)
 
 
 @lru_cache(maxsize=64)
