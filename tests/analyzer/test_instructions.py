@@ -790,12 +790,15 @@ def test_what_one_of_two_unrolled_loops_does_not_change_is_computed_once_for_its
         ("for (int i = 0; i < n; ++i) s += b[i * 64 + t] - b[i * 64 - 64 + t];", 100 * 5 / 4),
         ("for (int i = 0; i < 8; ++i) s += b[t + i] * b[t + i + 1] + b[t + i + 3];", 11),
         ("for (int i = 0; i < n; ++i) for (int j = 0; j < 5; ++j) s += b[i + j] * b[j];", 100 + 5),
+        ("for (int i = 0; i < n; ++i) s += b[i * m + t] * b[(i + 1) * m + t];", 100 * 5 / 4),
+        ("for (int i = 0; i < n; ++i) { int j = i * m + t; s += b[j] * b[j - m]; }", 100 * 5 / 4),
+        ("for (int i = 0; i < n; ++i) { int j = i * m + t; s += b[j] * b[j + m]; }", 200),  # not seen
         ("for (int i = t; i < n * 64; i += 64) s += b[i] * b[i + 1];", 200),  # 64 apart: none in common
     ],
 )
 def test_an_address_is_loaded_once_for_all_copies_of_a_loop(loop: str, loads: float):
     """SASS of nvcc 13."""
-    mix = mix_of(f"int t = threadIdx.x; float s = 0.0f; {loop} a[t] = s;")
+    mix = mix_of(f"int t = threadIdx.x, m = blockDim.x; float s = 0.0f; {loop} a[t] = s;")
     assert mix.number(K.LDG) == pytest.approx(loads, rel=0.01)
 
 

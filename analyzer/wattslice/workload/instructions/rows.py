@@ -14,7 +14,7 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wattslice.workload.instructions.value_graph import LoopLevel, Value, linear
+from wattslice.workload.instructions.value_graph import LoopLevel, Shape, Value, linear, varying
 
 MOST_PLACES = 1 << 12
 """Copies of an access that are looked at; `loops.FULL_UNROLL_SIZE` leaves fewer."""
@@ -140,7 +140,7 @@ def share_taps(parts: Collection[RowPart], starts: dict[Value, float]) -> None:
     alike: dict[frozenset[tuple[Value, int]], list[tuple[RowPart, _Places]]] = {}
     for part in parts:
         if len(part.value.cost) == 1:
-            places = _places(part, starts)
+            places = _of_strides(part) or _places(part, starts)
             alike.setdefault(places.terms, []).append((part, places))
     for terms, group in alike.items():
         every = frozenset[int]().union(*(places.offsets for _, places in group))
@@ -164,6 +164,66 @@ def share_taps(parts: Collection[RowPart], starts: dict[Value, float]) -> None:
             if (access := part.value.access) is not None:
                 made = replace(access, number=access.number * number / before)
                 part.value.access = made if number else None
+
+
+def _of_strides(part: RowPart) -> _Places | None:
+    """Where the copies of an access go in a loop by rows whose length only the run tells: `p[y * w + x]`.
+
+    Its offsets are those of rows, `_ROW_BYTES` apart, for which any large number stands. Four copies are made
+    before the addresses become pointers; of a row ahead, `i + w` where `i` is `y * w + x`, the compiler does
+    not see that the next iteration comes to it (SASS of nvcc 13).
+    """
+    terms, offset, copies = linear(part.pointer)
+    for value, coefficient in () if copies else terms:
+        if (row := _row(value)) is None:
+            continue
+        level = row.head.place.level
+        if level is None or row.head.guards != (level.guard,) or level.is_unrolled or level.copies % 1:
+            continue
+        others = [one for one in terms if one[0] is not value]
+        is_fixed = level not in varying((row.length, *(term for term, _ in others)))
+        if not is_fixed or level in part.settled or level.arm_depth != part.arm_depth:
+            continue
+        beside = sum(factor for term, factor in others if term is row.length)
+        if beside % coefficient or (beside * coefficient > 0 and value is not row.head):
+            continue
+        first = row.first + beside // coefficient
+        count = min(round(level.copies), ROW_COPIES)
+        offsets = frozenset(offset + _ROW_BYTES * (first + row.step * copy) for copy in range(count))
+        base = frozenset(one for one in others if one[0] is not row.length)
+        names = base | {(row.head, coefficient), (row.length, coefficient)}
+        joined = 1.0
+        if level.trips and count % ROW_WORDS == 0:
+            joined = level.trips // ROW_WORDS * ROW_WORDS / level.trips
+        return _Places(names, offsets, count, 0, joined)
+    return None
+
+
+class _Row(Struct, frozen=True):
+    """A number of rows of some `length`: `first` and, for each iteration of the loop of `head`, `step` more."""
+
+    head: Value
+    length: Value
+    first: int
+    step: int
+
+
+def _row(value: Value) -> _Row | None:
+    if value.step is not None and value.step.number is None and value.guards:
+        return _Row(value, value.step, 0, 1)
+    if value.shape is not Shape.INT_PRODUCT or len(value.inputs) != 2:
+        return None
+    for number, length in (value.inputs, value.inputs[::-1]):
+        terms, first, copies = linear(number)
+        head, factor = terms[0] if len(terms) == 1 else (length, 0)
+        if factor == 1 and not copies and head.step is not None and head.step.number is not None:
+            return _Row(head, length, first, int(head.step.number))
+    return None
+
+
+_ROW_BYTES = 1 << 40
+ROW_COPIES = 4
+"""Copies of a loop that see each other's addresses where only the run tells how far they are apart."""
 
 
 def _handed_on(terms: frozenset[tuple[Value, int]], part: RowPart) -> tuple[LoopLevel | None, int]:
