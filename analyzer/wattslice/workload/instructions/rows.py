@@ -200,7 +200,7 @@ def _of_strides(part: RowPart) -> _Places | None:
 
 
 class _Row(Struct, frozen=True):
-    """A number of rows of some `length`: `first` and, for each iteration of the loop of `head`, `step` more."""
+    """Rows of some `length`: `first` of them, and `step` more for each iteration of the loop of `head`."""
 
     head: Value
     length: Value
