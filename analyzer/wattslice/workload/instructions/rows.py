@@ -230,15 +230,19 @@ def _handed_on(terms: frozenset[tuple[Value, int]], part: RowPart) -> tuple[Loop
     """The loop whose counter alone moves an address, and by how many bytes each round does; 0: not so."""
     pointers = [value for value, _ in terms if value.is_pointer]
     others = [one for one in terms if not one[0].is_pointer]
-    if len(pointers) != 1 or len(others) != 1:
+    lengths = [one for one in others if any(head.step is one[0] for head, _ in others)]
+    heads = [one for one in others if one not in lengths]
+    if len(pointers) != 1 or len(heads) != 1 or len(lengths) > 1:
         return None, 0
-    ((head, coefficient),) = others
+    ((head, coefficient),) = heads
     level, step = head.place.level, head.step
     is_counter = level is not None and head.guards == (level.guard,) and not level.is_unrolled
-    if level is None or not is_counter or step is None or step.number is None or level in part.settled:
+    if level is None or not is_counter or step is None or level in part.settled:
         return None, 0
     if coefficient != part.size_bytes or level.arm_depth != part.arm_depth or level.copies % 1:
         return None, 0
+    if step.number is None:  # the next row, of `_of_strides`
+        return level, _ROW_BYTES * min(round(level.copies), ROW_COPIES) * len(lengths)
     return level, coefficient * int(step.number) * round(level.copies)
 
 
