@@ -794,6 +794,7 @@ def test_what_one_of_two_unrolled_loops_does_not_change_is_computed_once_for_its
         ("for (int i = 0; i < n; ++i) { int j = i * m + t; s += b[j] * b[j - m]; }", 100 * 5 / 4),
         ("for (int i = 0; i < n; ++i) { int j = i * m + t; s += b[j] * b[j + m]; }", 200),  # not seen
         ("for (int i = 0, j = t; i < n; ++i, j += m) s += b[j] * b[j + m];", 100),
+        ("for (int i = 0; i < 9; ++i) s += b[t + i] * i; for (int i = 2; i < 11; ++i) s *= b[t + i];", 11),
         ("for (int i = t; i < n * 64; i += 64) s += b[i] * b[i + 1];", 200),  # 64 apart: none in common
     ],
 )

@@ -349,7 +349,8 @@ class Memory(Operators):
         one = RowPart(value, pointer, size, requests, settled, self.arm_depth, is_store, aligned)
         if root is None if is_shared else aligned <= size:
             if place.space is MemorySpace.GLOBAL and not is_store and not place.is_assembly:
-                self.taps.setdefault((key, size), []).append(one)
+                left = next((loop for loop in reversed(self.stack) if not loop.is_unrolled), None)
+                self.taps.setdefault(((*key[:5], left, hoisted), size), []).append(one)
             return
         self.rows.setdefault(key, []).append(one)
 
