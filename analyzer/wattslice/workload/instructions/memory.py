@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from wattslice.ir import Expr, MemoryPlace, MemorySpace, PointerOffset, Type, TypeKind, Variable
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.operators import Operators, is_there
-from wattslice.workload.instructions.rows import WORD_BYTES, RowPart, join
+from wattslice.workload.instructions.rows import WORD_BYTES, RowPart, join, share_taps
 from wattslice.workload.instructions.value_graph import (
     AT_START,
     AccessSpan,
@@ -153,6 +153,7 @@ class Memory(Operators):
         self.fixed_loads: list[tuple[Variable, Value, object, float]] = []
         self.local_stores: dict[Value, object] = {}  # to which element; None: to any
         self.rows: dict[_Row, list[RowPart]] = {}  # accesses that may join
+        self.taps: dict[tuple[_Row, int], list[RowPart]] = {}  # loads that may be of one address
         self.epoch: Counter[MemorySpace] = Counter()  # between two reads of what was stored to a space
         self.pending: dict[MemorySpace, list[tuple[Part, _Member | None]]] = {}  # stored in this epoch
         self.beside: dict[Value, tuple[Value, _Member]] = {}  # contents before a store to one member
@@ -338,8 +339,6 @@ class Memory(Operators):
         is_mixed = len({field.type.size_bytes for field in place.type.fields}) > 1
         if is_mixed or (size % WORD_BYTES and not is_narrow):
             return
-        if root is None if is_shared else aligned <= size:
-            return
         around = self.stack[-1] if self.stack else None
         hoisted = None if value.place.region == region else value.place.region
         object_ = root if is_shared else None
@@ -348,6 +347,11 @@ class Memory(Operators):
         requests = _instructions(place)
         is_store = version is None
         one = RowPart(value, pointer, size, requests, settled, self.arm_depth, is_store, aligned)
+        if root is None if is_shared else aligned <= size:
+            if place.space is MemorySpace.GLOBAL and not is_store and not place.is_assembly:
+                left = next((loop for loop in reversed(self.stack) if not loop.is_unrolled), None)
+                self.taps.setdefault(((*key[:5], left, hoisted), size), []).append(one)
+            return
         self.rows.setdefault(key, []).append(one)
 
     def reached(self, contents: Value, member: _Member) -> Value:
@@ -378,6 +382,8 @@ class Memory(Operators):
                 settled = frozenset(self.read_in.get(space, ()))
                 parts = [replace(part, settled=settled) for part in parts]
             join(parts, self.known.starts, 8 if space is MemorySpace.CONSTANT else 16)
+        for parts in self.taps.values():
+            share_taps(parts, self.known.starts)
 
     def volatile(self, place: MemoryPlace, address: Value, region: int, type_: Type) -> Value:
         """A read that is made each time, whether or not anybody needs what it yields."""

@@ -14,12 +14,14 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wattslice.workload.instructions.value_graph import LoopLevel, Value, linear
+from wattslice.workload.instructions.value_graph import LoopLevel, Shape, Value, linear, varying
 
 MOST_PLACES = 1 << 12
 """Copies of an access that are looked at; `loops.FULL_UNROLL_SIZE` leaves fewer."""
 WORD_BYTES = 4
 ROW_WORDS = 4
+MOST_AHEAD = 16
+"""Iterations from which on what is loaded ahead of a loop does not matter."""
 
 
 class RowPart(Struct, frozen=True):
@@ -127,6 +129,121 @@ def _places(part: RowPart, starts: dict[Value, float]) -> _Places:
         if not level.is_unrolled and level.trips and count % ROW_WORDS == 0:
             joined *= level.trips // ROW_WORDS * ROW_WORDS / level.trips
     return _Places(frozenset(unknown), frozenset(offsets), number, aligned, joined)
+
+
+def share_taps(parts: Collection[RowPart], starts: dict[Value, float]) -> None:
+    """Load each address once for all copies of unrolled loops: ``a[i - 1] + a[i] + a[i + 1]``.
+
+    Where the index is the counter of a loop, and a number, a round hands what the next one begins with on to
+    it in registers: one load in each iteration (SASS of nvcc 13).
+    """
+    alike: dict[frozenset[tuple[Value, int]], list[tuple[RowPart, _Places]]] = {}
+    for part in parts:
+        if len(part.value.cost) == 1:
+            places = _of_strides(part) or _places(part, starts)
+            alike.setdefault(places.terms, []).append((part, places))
+    for terms, group in alike.items():
+        every = frozenset[int]().union(*(places.offsets for _, places in group))
+        level, width = _handed_on(terms, group[0][0])
+        kept = {at for at in every if width and at + width in every}
+        ahead = level is not None and level.trips is not None and level.trips < MOST_AHEAD
+        seen = set[int]()
+        for part, places in group:
+            ((kind, before),) = part.value.cost
+            new = places.offsets - seen
+            seen |= new
+            loads = len(new - kept) / places.copies
+            if level is not None and ahead:
+                loads += len(new & kept) / (places.copies / level.copies * (level.trips or 1.0))
+            single = len(places.offsets) / places.copies
+            loads = places.joined * loads + (1.0 - places.joined) * single
+            number = min(before, part.requests * loads)
+            if number == before:
+                continue
+            part.value.cost = ((kind, number),) if number else ()
+            if (access := part.value.access) is not None:
+                made = replace(access, number=access.number * number / before)
+                part.value.access = made if number else None
+
+
+def _of_strides(part: RowPart) -> _Places | None:
+    """Where the copies of an access go in a loop by rows whose length only the run tells: `p[y * w + x]`.
+
+    Its offsets are those of rows, `_ROW_BYTES` apart, for which any large number stands. Four copies are made
+    before the addresses become pointers; of a row ahead, `i + w` where `i` is `y * w + x`, the compiler does
+    not see that the next iteration comes to it (SASS of nvcc 13).
+    """
+    terms, offset, copies = linear(part.pointer)
+    for value, coefficient in () if copies else terms:
+        if (row := _row(value)) is None:
+            continue
+        level = row.head.place.level
+        if level is None or row.head.guards != (level.guard,) or level.is_unrolled or level.copies % 1:
+            continue
+        others = [one for one in terms if one[0] is not value]
+        is_fixed = level not in varying((row.length, *(term for term, _ in others)))
+        if not is_fixed or level in part.settled or level.arm_depth != part.arm_depth:
+            continue
+        beside = sum(factor for term, factor in others if term is row.length)
+        if beside % coefficient or (beside * coefficient > 0 and value is not row.head):
+            continue
+        first = row.first + beside // coefficient
+        count = min(round(level.copies), ROW_COPIES)
+        offsets = frozenset(offset + _ROW_BYTES * (first + row.step * copy) for copy in range(count))
+        base = frozenset(one for one in others if one[0] is not row.length)
+        names = base | {(row.head, coefficient), (row.length, coefficient)}
+        joined = 1.0
+        if level.trips and count % ROW_WORDS == 0:
+            joined = level.trips // ROW_WORDS * ROW_WORDS / level.trips
+        return _Places(names, offsets, count, 0, joined)
+    return None
+
+
+class _Row(Struct, frozen=True):
+    """Rows of some `length`: `first` of them, and `step` more for each iteration of the loop of `head`."""
+
+    head: Value
+    length: Value
+    first: int
+    step: int
+
+
+def _row(value: Value) -> _Row | None:
+    if value.step is not None and value.step.number is None and value.guards:
+        return _Row(value, value.step, 0, 1)
+    if value.shape is not Shape.INT_PRODUCT or len(value.inputs) != 2:
+        return None
+    for number, length in (value.inputs, value.inputs[::-1]):
+        terms, first, copies = linear(number)
+        head, factor = terms[0] if len(terms) == 1 else (length, 0)
+        if factor == 1 and not copies and head.step is not None and head.step.number is not None:
+            return _Row(head, length, first, int(head.step.number))
+    return None
+
+
+_ROW_BYTES = 1 << 40
+ROW_COPIES = 4
+"""Copies of a loop that see each other's addresses where only the run tells how far they are apart."""
+
+
+def _handed_on(terms: frozenset[tuple[Value, int]], part: RowPart) -> tuple[LoopLevel | None, int]:
+    """The loop whose counter alone moves an address, and by how many bytes each round does; 0: not so."""
+    pointers = [value for value, _ in terms if value.is_pointer]
+    others = [one for one in terms if not one[0].is_pointer]
+    lengths = [one for one in others if any(head.step is one[0] for head, _ in others)]
+    heads = [one for one in others if one not in lengths]
+    if len(pointers) != 1 or len(heads) != 1 or len(lengths) > 1:
+        return None, 0
+    ((head, coefficient),) = heads
+    level, step = head.place.level, head.step
+    is_counter = level is not None and head.guards == (level.guard,) and not level.is_unrolled
+    if level is None or not is_counter or step is None or level in part.settled:
+        return None, 0
+    if coefficient != part.size_bytes or level.arm_depth != part.arm_depth or level.copies % 1:
+        return None, 0
+    if step.number is None:  # the next row, of `_of_strides`
+        return level, _ROW_BYTES * min(round(level.copies), ROW_COPIES) * len(lengths)
+    return level, coefficient * int(step.number) * round(level.copies)
 
 
 @lru_cache(maxsize=64)
