@@ -1,8 +1,10 @@
 """What several stages ask for is worked out once."""
 
 import sys
+from collections.abc import Callable
 
 from wattslice import ir
+from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import walking
 from wattslice.launches.launches import launched_by, launches_kernel
 from wattslice.launches.memory import Memory, Storage, Unknown
@@ -23,7 +25,7 @@ def kernel(name: str, mangled: str) -> ir.Kernel:
     return ir.Kernel(name, name, mangled, (), block(), SPAN, 1, 0, (), None, None, True)
 
 
-def calls_in(work) -> int:
+def calls_in(work: Callable[[], object]) -> int:
     """Calls of Python functions that `work` makes."""
     number = 0
 
@@ -42,9 +44,10 @@ def calls_in(work) -> int:
 
 def test_what_is_below_a_thousand_functions_is_listed_once():
     bodies = [block() for _ in range(1000)]
-    for below in (ir.expressions_below, lambda body: walking._listed(body)):
-        first = [below(body) for body in bodies]
-        assert all(below(body) is found for body, found in zip(bodies, first, strict=True))
+    expressions = [ir.expressions_below(body) for body in bodies]
+    assert all(ir.expressions_below(body) is found for body, found in zip(bodies, expressions, strict=True))
+    statements = [walking._listed(body) for body in bodies]
+    assert all(walking._listed(body) is found for body, found in zip(bodies, statements, strict=True))
 
 
 def test_lists_are_kept_while_they_are_not_too_long_altogether(monkeypatch):
@@ -60,10 +63,20 @@ def test_lists_are_kept_while_they_are_not_too_long_altogether(monkeypatch):
     assert not ir.expressions_below._lists
 
 
+def test_nothing_is_kept_of_the_file_before(tmp_path):
+    path = tmp_path / "a.cu"
+    path.write_text("__global__ void k(float* a) { a[0] = 1.0f; }")
+    body = block()
+    first = ir.expressions_below(body)
+    read_cuda(path)
+    assert ir.expressions_below(body) is not first
+
+
 def test_launches_that_name_the_same_are_compared_with_each_kernel_once():
     kernels = [kernel("k", f"_Z1kI{number}E") for number in range(50)]
     kernels += [kernel("f", "_Z1f"), kernel("plain", "plain")]
     named = [site("_Z1kI3E", "k"), site("", "f"), site("k", "k"), site("_Zother", "plain", 0)]
+    named += [site("", "unknown"), site("_Zother", "unknown", 0), site("_Zother", "plain", 1)]
     of_all = frozenset(k for k in kernels if any(launches_kernel(one, k) for one in named))
     assert launched_by(named, kernels) == of_all
     assert {k.name for k in of_all} == {"k", "f", "plain"}
