@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from wattslice.ir.operators import BinaryOp
 from wattslice.ir.tree import (
@@ -154,11 +154,43 @@ def walk_expressions(expr: Expr) -> Iterator[Expr]:
             stack.extend(below[::-1])
 
 
-@lru_cache(maxsize=256)
+_Node = TypeVar("_Node")
+
+_MOST_LISTED = 1 << 21
+"""Nodes in the lists of one kind that are kept: 16 MiB."""
+
+_ENTRY = 32
+"""Nodes that take as much memory as a list without any."""
+
+
+class _Kept(Generic[_Node]):
+    """Lists what is below a statement; the lists are kept while they are not too long altogether."""
+
+    def __init__(self, listing: Callable[[Stmt], tuple[_Node, ...]]) -> None:
+        self._listing = listing
+        self.forget()
+
+    def __call__(self, stmt: Stmt) -> tuple[_Node, ...]:
+        found = self._lists.get(stmt)
+        if found is None:
+            found = self._listing(stmt)
+            self._left -= len(found) + _ENTRY
+            if self._left < 0:
+                self.forget()
+            self._lists[stmt] = found
+        return found
+
+    def forget(self) -> None:
+        """Nothing is kept any more."""
+        self._lists: dict[Stmt, tuple[_Node, ...]] = {}
+        self._left = _MOST_LISTED
+
+
+@_Kept
 def expressions_below(stmt: Stmt) -> tuple[Expr, ...]:
     """Every expression at any depth below a statement, those in the bodies of inlined calls included.
 
-    Kept for the last few statements: many stages go through kernels, loops and host functions.
+    Kept until the next file is read: many stages go through all kernels, loops and host functions.
     """
     found: list[Expr] = []
     statements = [stmt]
@@ -181,15 +213,10 @@ def expressions_below(stmt: Stmt) -> tuple[Expr, ...]:
 
 def walk_statements(stmt: Stmt) -> Iterator[Stmt]:
     """`stmt` and every statement below it in source order, entering the bodies of inlined calls."""
-    is_long = isinstance(stmt, Block) and len(stmt.statements) >= _LONG
-    return iter(_listed(stmt)) if is_long else _walk(stmt)
+    return iter(_listed(stmt)) if isinstance(stmt, Block) else _walk(stmt)
 
 
-_LONG = 200
-"""Statements of a block that every stage walks, and that are therefore kept once listed."""
-
-
-@lru_cache(maxsize=2)
+@_Kept
 def _listed(stmt: Stmt) -> tuple[Stmt, ...]:
     return tuple(_walk(stmt))
 
@@ -213,6 +240,13 @@ def directly_below(stmt: Stmt) -> tuple[Stmt, ...]:
     ]
     inner.extend(nested_statements(stmt))
     return tuple(reversed(inner))
+
+
+def forget_listed() -> None:
+    """Nothing is kept of what was walked through: it may be a file that is not asked for again."""
+    expressions_below.forget()
+    _listed.forget()
+    directly_below.cache_clear()
 
 
 LEAVES: frozenset[type[Expr]] = frozenset({Constant, Builtin, Read, AddressOf})

@@ -204,6 +204,12 @@ def launches_kernel(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:
     return node.kernel_name in (kernel.name, kernel.qualified_name)
 
 
+def launched_by(sites: Iterable[ir.LaunchCall], kernels: Iterable[ir.Kernel]) -> frozenset[ir.Kernel]:
+    """Those of `kernels` that any launch in the source is of: launches that name the same are one."""
+    alike = {(site.kernel, site.kernel_name, len(site.arguments)): site for site in sites}
+    return frozenset(k for k in kernels if any(launches_kernel(site, k) for site in alike.values()))
+
+
 def _is_instance(node: ir.LaunchCall, kernel: ir.Kernel) -> bool:
     """True when another file launches an instance of a template that has none in its own file."""
     is_template = kernel.mangled_name == kernel.name == node.kernel_name

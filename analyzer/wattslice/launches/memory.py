@@ -851,6 +851,13 @@ class Memory:
         storage = storage if storage.part_of is None else storage.part_of.storage
         if storage.is_given:
             return
+        is_nameless = not (storage.is_scalar or storage.members) and storage.part_of is None
+        if is_nameless:  # then it is the same everywhere, and there may be many
+            keys = tuple(storage.cells) or (0,)
+            storage.writes += len(keys)
+            for key in keys:
+                self._put(storage, key, why)
+            return
         for key in dict.fromkeys((*storage.cells, *storage.members)) or (0,):
             self._set(storage, key, _lost(why, storage, key))
 
@@ -943,8 +950,9 @@ class Memory:
         for cell in cells:
             before = self.current(cell)
             views.append((first.get(cell, before), second.get(cell, before)))
-        lost_first = sum(_is_lost(mine, other) for mine, other in views)
-        lost_second = sum(_is_lost(other, mine) for mine, other in views)
+        apart = [view for view in views if view[0] is not view[1]]
+        lost_first = sum(_is_lost(mine, other) for mine, other in apart)
+        lost_second = sum(_is_lost(other, mine) for mine, other in apart)
         second_wins = lost_second < lost_first or (lost_second == lost_first and not second)
         second_wins = second_wins and not is_first
         made: dict[tuple[int, int, int], Value] = {}  # of two in an object: what was lost as a whole is one

@@ -41,6 +41,7 @@ from wattslice.launches.launch import (
 from wattslice.launches.launches import (
     assumed_launch,
     is_of_kernel,
+    launched_by,
     launches_kernel,
     launches_of,
     of_few_instances,
@@ -529,7 +530,7 @@ def _open_to_others(program: ir.Program) -> set[str]:
     graph = call_graph(program)
     launching = [f for f in program.functions if graph.launches_from(f)]
     sites = frozenset[ir.LaunchCall]().union(*map(graph.launches_from, launching))
-    found = {k.name for k in program.kernels if any(launches_kernel(site, k) for site in sites)}
+    found = {k.name for k in launched_by(sites, program.kernels)}
     found.update(f"{EXTERN}{variable.name}" for variable in graph.shared if variable.type.tells_files)
     if not _has_main(program):
         return found
@@ -640,7 +641,8 @@ def _launchers(
     Of the file that includes it, where it is no program; else of those that only declare the kernels, joined
     as the linker does.
     """
-    alone = [k for k in program.kernels if not any(launches_kernel(site, k) for site in host.sites)]
+    own = launched_by(host.sites, program.kernels)
+    alone = [k for k in program.kernels if k not in own]
     names = frozenset(kernel.name for kernel in alone)
     if not names:
         return (), ()

@@ -24,7 +24,7 @@ from wattslice.frontend.neighbours import (
 )
 from wattslice.frontend.parse_options import DEFAULT_C_STANDARD, ParseOptions
 from wattslice.frontend.surroundings import Surroundings
-from wattslice.ir import Program
+from wattslice.ir import Program, forget_listed
 
 if TYPE_CHECKING:
     from wattslice.frontend.cuda.clang.session import ParsedUnit
@@ -58,6 +58,7 @@ def read_cuda(
     for known in _units.values():
         if known.is_analysed:
             known.unit = None  # its kernels are large, and not asked for again
+    forget_listed()
     reading = _reading_of(_read_once(path, options, parse_cuda))
     if earlier is not None:
         return lower_program(reading.parsed, earlier, wanted)
