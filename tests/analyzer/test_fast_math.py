@@ -81,6 +81,21 @@ def test_a_function_is_its_quick_form(tmp_path, name):
     assert arithmetic(tmp_path, f"c[i] = {name}f(a[i]);", "") != quick
 
 
+@pytest.mark.parametrize(
+    ("expression", "special"),
+    [
+        ("a[i] / 3.0f", 0),
+        ("a[i] / -10.5f", 0),
+        ("a[i] / n", 1),
+        ("a[i] / b[i]", 1),
+        ("double(a[i]) / 3.1", 1),
+    ],
+)
+def test_the_reciprocal_of_a_number_is_no_special_function(tmp_path, expression, special):
+    """SASS of nvcc 13: FFMA from two constants and FCHK, no MUFU.RCP; doubles have MUFU.RCP64H."""
+    assert arithmetic(tmp_path, f"c[i] = {expression};", None).get("mufu", 0) == special
+
+
 def test_a_division_is_its_quick_form(tmp_path):
     quick = arithmetic(tmp_path, "c[i] = __fdividef(a[i], b[i]);")
     assert arithmetic(tmp_path, "c[i] = a[i] / b[i];") == quick

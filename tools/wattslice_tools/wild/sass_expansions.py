@@ -206,6 +206,7 @@ def expressions() -> tuple[tuple[str, str, str], ...]:
         found += [(f"__v{n}{width}", "int", f"__v{n}{width}(x, y)") for n in _SIMD_BINARY.split()]
     found += [(name, "int", f"({name}(), x)") for name in _FENCES]
     found += [("div.fp32", "float", "x / y"), ("div.fp64", "double", "x / y")]
+    found += [("div_constant.fp32", "float", "x / 7.0f")]
     found += [("rcp.fp32", "float", "1.0f / x"), ("rcp.fp64", "double", "1.0 / x")]
     for key, type_ in (("int32", "int"), ("uint32", "unsigned"), ("int64", "long long")):
         found += [(f"div.{key}", type_, "x / y"), (f"mod.{key}", type_, "x % y")]

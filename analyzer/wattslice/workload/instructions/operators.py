@@ -447,6 +447,8 @@ class Operators(LinearForms):
             what = Computation(Shape.FLOAT_PRODUCT, cost, bits)
             return self.shared(key, region, (a, b), what)
         name = "rcp" if a.shape is Shape.CONSTANT and a.number == 1 else "div"
+        if b.shape is Shape.CONSTANT and bits == 32:  # its reciprocal is a number, too; not that of doubles
+            name = "div_constant"
         cost = measured(f"{name}.fp{max(32, bits)}") or ((K.MUFU, 1.0),)
         cost = tuple((kind, number * lanes) for kind, number in cost)
         return self.shared(key, region, (a, b), Computation(cost=cost, bits=bits))
