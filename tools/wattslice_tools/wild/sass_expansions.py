@@ -2,11 +2,11 @@
 
     python -m wattslice_tools.wild.sass_expansions [--arch sm_80]
 
-Each expression is compiled into `o[i] = expr` and into `o[i] = x`; the difference is its cost. Counted is one
-path through the code: the longest one that goes straight on without calling a slow-path subroutine and
-without looping (argument reduction of huge arguments, denormals, infinities stay out), or that of usual
-arguments where the script says how long it is; see `docs/instructions.md`. `fast.*`: what `-use_fast_math`
-changes.
+Each expression is compiled into `o[i] = expr` and into `o[i] = x` (or one of `_BASES`); the difference is
+its cost. Counted is one path through the code: the longest one that goes straight on without calling a
+slow-path subroutine and without looping (argument reduction of huge arguments, denormals, infinities stay
+out), or that of usual arguments where the script says how long it is; see `docs/instructions.md`. `fast.*`:
+what `-use_fast_math` changes.
 """
 
 from __future__ import annotations
@@ -179,6 +179,10 @@ round executes of what a call does. Then the shares that only the first argument
 """
 
 
+_BASES = {"div_constant.fp32": "x / 7.0f"}
+"""What an expression is the difference to, where not to `x`: a constant is moved to a register once."""
+
+
 def expressions() -> tuple[tuple[str, str, str], ...]:
     """(key, operand type, expression in x and y)."""
     found: list[tuple[str, str, str]] = []
@@ -206,7 +210,7 @@ def expressions() -> tuple[tuple[str, str, str], ...]:
         found += [(f"__v{n}{width}", "int", f"__v{n}{width}(x, y)") for n in _SIMD_BINARY.split()]
     found += [(name, "int", f"({name}(), x)") for name in _FENCES]
     found += [("div.fp32", "float", "x / y"), ("div.fp64", "double", "x / y")]
-    found += [("div_constant.fp32", "float", "x / 7.0f")]
+    found += [("div_constant.fp32", "float", f"{_BASES['div_constant.fp32']} / 7.0f")]
     found += [("rcp.fp32", "float", "1.0f / x"), ("rcp.fp64", "double", "1.0 / x")]
     for key, type_ in (("int32", "int"), ("uint32", "unsigned"), ("int64", "long long")):
         found += [(f"div.{key}", type_, "x / y"), (f"mod.{key}", type_, "x % y")]
@@ -276,10 +280,11 @@ def measure(arch: str) -> dict[str, Counter[InstructionKind]]:
     for fast in (False, True):
         group = [job for job in jobs if job[1].startswith("fast ") is fast]
         lines = list(_HEADERS)
-        for number, (_, type_, expr) in enumerate(group):
+        for number, (key, type_, expr) in enumerate(group):
             scalar = type_.removeprefix("fast ")
             has_y = _names_y(expr)
-            for variant, body in (("base", "" if has_y else "x"), ("full", expr)):
+            less = "" if has_y else _BASES.get(key.removeprefix("fast."), "x")
+            for variant, body in (("base", less), ("full", expr)):
                 loads = f"{scalar} x = a[i];" + (f" {scalar} y = b[i];" if has_y else "")
                 store = f"o[i] = ({body});" if body else "o[i] = x; p[i] = y;"
                 inputs = f"const {scalar}* __restrict__ a, const {scalar}* __restrict__ b"
