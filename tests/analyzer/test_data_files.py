@@ -65,7 +65,6 @@ READS = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("content", "code", "value"), [r[1:] for r in READS], ids=[r[0] for r in READS])
 def test_what_is_read(tmp_path, content, code, value) -> None:
     (tmp_path / "data.txt").write_bytes(content)

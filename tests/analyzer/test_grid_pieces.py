@@ -148,7 +148,6 @@ GUARDS = [  # body, launch, settings, threads of the grid that store
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("body", "launch", "settings", "truth"), GUARDS)
 def test_guards_cut_the_grid_where_they_change(tmp_path, body, launch, settings, truth):
     found, profile = stores(launch_of(tmp_path, body, launch, *settings))

@@ -734,7 +734,6 @@ def _said(program: int, folder: Path) -> dict[str, int | None]:
     return {one.kernel.name: int(one.arguments[0]) for one in known if one.arguments[0] is not None}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "number", "line"), [pytest.param(*case, id=case[2]) for case in _cases()]
 )

@@ -57,7 +57,6 @@ FAR = "for (int j = 0; j < n; j++) { if (i * 3 + j >= 99999) break; s += b[j]; }
 ONE_LIMIT = "int e = min(n, i); for (int j = 0; j < e; j++) s += b[j];"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loop", "is_one"),
     [

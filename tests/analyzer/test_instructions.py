@@ -406,7 +406,6 @@ def test_guards_in_inline_assembly_are_followed_or_told(test: str, loads: float)
     assert ("PW012" in {entry.rule for entry in profile.assumptions}) is (loads == 0.5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pair", ["__half2", "__nv_bfloat162"])
 @pytest.mark.parametrize(
     ("expression", "number"),

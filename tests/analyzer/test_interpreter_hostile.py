@@ -18,7 +18,6 @@ from .lowered import lower
 ENDLESS = "step budget of 5000 spent"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -383,7 +383,6 @@ def test_a_time_roof_alone_is_drawn_too(capsys, source, tmp_path):
     assert path.stat().st_size > 10_000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "why"),
     [

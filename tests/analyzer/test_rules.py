@@ -73,7 +73,6 @@ def test_every_rule_the_analyzer_may_report_is_explained():
     assert used <= {rule.id for rule in RULES}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_the_row_names_what_finds_it(rule):
     if not rule.check:

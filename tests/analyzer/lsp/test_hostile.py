@@ -48,7 +48,6 @@ def framed(body: bytes, length: int | None = None) -> bytes:
 # ------------------------------------------------------------------------------- messages
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "code"),
     [
