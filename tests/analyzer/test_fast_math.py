@@ -93,7 +93,9 @@ def test_a_function_is_its_quick_form(tmp_path, name):
 )
 def test_the_reciprocal_of_a_number_is_no_special_function(tmp_path, expression, special):
     """SASS of nvcc 13: FFMA from two constants and FCHK, no MUFU.RCP; doubles have MUFU.RCP64H."""
-    assert arithmetic(tmp_path, f"c[i] = {expression};", None).get("mufu", 0) == special
+    found = arithmetic(tmp_path, f"c[i] = {expression};", None)
+    assert found.get("mufu", 0) == special
+    assert found.get("fsetp", 0) == (2 if "double" in expression else 1)
 
 
 def test_a_division_is_its_quick_form(tmp_path):
