@@ -859,6 +859,7 @@ class Kernel(Struct, frozen=True, eq=False):
 class AssumedOfText(Struct, frozen=True):
     """What reading a file had to assume of it, where, and the option that settles it."""
 
+    file: str
     line: int
     message: str
     fix: str

@@ -304,7 +304,10 @@ def resolve_launches(
         if chosen:
             found = tuple(_overridden(override, found[0]) for override in chosen)
         launches.extend(with_accessor_sizes(_with_settings(launch, overrides), pins) for launch in found)
-    told = tuple(Assumption("PW011", one.line, one.message, one.fix) for one in program.assumed)
+    told = tuple(
+        Assumption("PW011", one.line, one.message, one.fix, "" if one.file == program.file else one.file)
+        for one in program.assumed
+    )
     return tuple(replace(one, assumptions=(*one.assumptions, *told)) for one in of_few_instances(launches))
 
 
