@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -443,11 +444,11 @@ def _as_run(
     """
     if not run:
         return tuple(plain)
-    before = {(instance.node, values_of(instance)) for instance in plain if instance.is_certain}
+    before, now = _made(plain), _made(run)
     marked = [
-        instance
-        if not instance.is_certain or (instance.node, values_of(instance)) in before
-        else replace(instance, given=arguments)
+        replace(instance, given=arguments)
+        if instance.is_certain and before.get(instance.node) != now[instance.node]
+        else instance
         for instance in run
     ]
     if not arguments.is_found:
@@ -460,6 +461,16 @@ def _as_run(
             *(instance for instance in plain if instance.node in better),
         ]
     )
+
+
+def _made(instances: Sequence[LaunchInstance]) -> dict[ir.LaunchCall, Counter[object]]:
+    """The certain launches of each node: with which numbers, and how often."""
+    found: dict[ir.LaunchCall, Counter[object]] = {}
+    for one in instances:
+        if one.is_certain:
+            number = one.times if isinstance(one.times, int) else None
+            found.setdefault(one.node, Counter())[values_of(one), number] += 1
+    return found
 
 
 def _of_origin(
