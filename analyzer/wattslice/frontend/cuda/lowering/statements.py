@@ -1004,7 +1004,7 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         body.names[key] = itself
     value = None if initializer is None else body.expr(initializer)
     if body.is_host and isinstance(value, (ir.Call, ir.Read, ir.Load, ir.Cast)):
-        value = _folded(body, node, type_) or value
+        value = _computed(body, node, type_) or value
     if body.is_host and lost_initial_value(body.unit, node):
         value = unread(span)
     if value is not None and body.is_host and is_static:  # once
@@ -1039,7 +1039,7 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     return declared
 
 
-def _folded(body: Body, node: Node, type_: ir.Type) -> Constant | None:
+def _computed(body: Body, node: Node, type_: ir.Type) -> Constant | None:
     """The value of a constant that a `constexpr` function gives, which clang has computed."""
     if not (type_.is_integral and node.type.is_const):
         return None
