@@ -294,12 +294,34 @@ def test_an_arm_that_gives_the_next_state_moves_it_and_branches_out():
     assert machine.number(K.MOV) == pytest.approx(data.number(K.MOV) + 48, abs=2)  # c[j] has an address
 
 
-@pytest.mark.parametrize(("states", "copies"), [(3, 16), (7, 4)])
-def test_a_load_that_an_unknown_state_decides_leaves_four_copies(states: int, copies: int):
-    body = f"if (q > 1) s += b[j]; q = (q + 1) & {states};"
-    loop = f"float s = 0; int q = 0; for (int j = 0; j < n; j++) {{ {body} }} a[threadIdx.x] = s;"
+@pytest.mark.parametrize(
+    ("body", "copies"),
+    [
+        ("if (q > 1) s += b[j]; q = (q + 1) & 7;", 16),
+        ("if (j < q) s += b[j];", 16),
+        ("if (j != q && j > 3) s += b[q - j];", 16),
+        ("if ((j ^ q) > 3) s += b[j] * j;", 16),
+        ("int m = q + j; s += b[m];", 16),
+        ("s += b[j] * (j * n);", 16),
+        ("int m = q + j; if (m < n) s += b[m];", 4),
+        ("s += b[j] * (q - j);", 4),
+        ("s += b[j] * (j + 1);", 4),
+        ("if (2 * j < q) s += b[j];", 4),
+        ("if (j * n + q < 99) s += b[j];", 4),
+        ("s += b[min(q + j, n)];", 4),
+    ],
+)
+def test_a_body_that_needs_a_sum_of_the_counter_but_in_an_address_has_four_copies(body: str, copies: int):
+    loop = f"float s = 0; int q = threadIdx.x; for (int j = 0; j < n; j++) {{ {body} }} a[threadIdx.x] = s;"
     rounds = [mix_of(loop, f"<<<1, 32>>>(0, 0, 0, {trips}, 1.0f)").number(K.BRANCH) for trips in (4800, 9600)]
     assert rounds[1] - rounds[0] == pytest.approx(4800 / copies)
+
+
+@pytest.mark.parametrize("counter", ["j = 0; j < 4096", "j = -n; j <= n", "j = n; j < 2 * n"])
+def test_a_counter_that_is_not_how_often_the_loop_ran_is_no_part_of_the_test_of_copies(counter: str):
+    loop = f"float s = 0; for (int {counter}; j++) s += b[j] * (j + 1); a[threadIdx.x] = s;"
+    turned = loop.replace("(j + 1)", "j")
+    assert mix_of(loop).number(K.BRANCH) == mix_of(turned).number(K.BRANCH)
 
 
 def test_what_a_loop_stored_just_before_is_no_load():

@@ -276,7 +276,9 @@ class Loops(Expressions):
             is_plain = size - body.products <= FURTHER_ARITHMETIC
             steps_on = steps_on and Trait.DIVISION not in body.has
             if steps_on and is_small and not may_load and (Trait.LOADS in body.has or is_plain):
-                unroll = FURTHER_UNROLL
+                starts = (self.environment.get(variable, _NOTHING).number for variable in ones)
+                counts = not constant and any(start is not None for start in starts)
+                unroll = PARTIAL_UNROLL if counts and _needs_sums(stmt, ones) else FURTHER_UNROLL
         left_over = 0
         if trips is not None and not full:
             is_further = unroll == FURTHER_UNROLL and not constant and trips == int(trips) >= PARTIAL_UNROLL
@@ -749,6 +751,60 @@ def expr_is_transparent(expr: Expr) -> bool:
     return not isinstance(expr, Load | InlinedCall | Intrinsic | Assign | Increment)
 
 
+class _Follows(Enum):
+    """What a number has to do with a counter: it stays, it is the counter, a sum of it or a multiple."""
+
+    NOT = auto()
+    IS_IT = auto()
+    IN_SUM = auto()
+    OTHERWISE = auto()  # or changes for itself
+
+
+def _needs_sums(loop: Loop, counters: set[Variable]) -> bool:
+    """Whether a body needs sums or multiples of a counter other than in addresses: `i + k < n`, not `k < i`.
+
+    The test of the copies then reads the counter, too, and ptxas makes no further ones.
+    """
+    written = {key[0] if isinstance(key, tuple) else key for key in written_below(loop)[0]}
+    known = dict.fromkeys(written, _Follows.OTHERWISE) | dict.fromkeys(counters, _Follows.IS_IT)
+
+    def kind(expr: Expr, *, in_sum: bool = False) -> _Follows:
+        match expr:
+            case Constant() | Builtin():
+                return _Follows.NOT
+            case Read(place=place):
+                return known.get(place.variable, _Follows.NOT)
+            case Cast(operand=operand) if expr.type.kind is operand.type.kind is TypeKind.INT:
+                return kind(operand, in_sum=in_sum)
+            case Binary(op=op, left=left, right=right):
+                kinds = {kind(one, in_sum=op in _SUMS) for one in (left, right)}
+                if kinds <= {_Follows.NOT} or _Follows.OTHERWISE in kinds:
+                    return max(kinds, key=lambda one: one.value)
+                factors = (left, right) if op is BinaryOp.MUL else (right,) if op is BinaryOp.SHL else ()
+                is_sum = op in _SUMS or any(isinstance(strip_casts(one), Constant) for one in factors)
+                return _Follows.IN_SUM if is_sum or (in_sum and op is BinaryOp.MUL) else _Follows.OTHERWISE
+            case _:
+                return _Follows.OTHERWISE
+
+    def needs(expr: Expr) -> bool:
+        """Whether `expr` does."""
+        if (own := kind(expr)) is not _Follows.OTHERWISE:
+            return own is _Follows.IN_SUM
+        below = children(expr)
+        if isinstance(expr, InlinedCall):
+            known.update({one: kind(given) for one, given in zip(expr.parameters, below, strict=True)})
+        is_index = isinstance(expr, PointerOffset | InlinedCall)
+        return any(needs(one) for one in below if not is_index or kind(one) is _Follows.OTHERWISE)
+
+    for stmt in walk_statements(loop.body):
+        for expr in statement_expressions(stmt):
+            if isinstance(stmt, Declare):
+                known[stmt.variable] = kind(expr)
+            if needs(expr) and not (isinstance(stmt, Declare) and kind(expr) is _Follows.IN_SUM):
+                return True
+    return False
+
+
 def _shape(loop: Loop, facts: CodeFacts) -> LoopShape:
     """What `ir.loops` knows of `loop`; a bound in memory stays where the loop stores nothing."""
     tests = () if loop.condition is None else walk_expressions(loop.condition)
@@ -1064,12 +1120,9 @@ class CodeFacts(Struct, eq=False):
     def guarded_alone(self, counters: frozenset[Variable]) -> list[Guarded]:
         """The accesses that an `if` decides about and whose addresses no pointer has that steps along.
 
-        All loads where none is made in any case; else those at multiples of one of `counters`, but by two,
-        where neither the other arm has any nor an access in any case the same index.
+        Those at multiples of one of `counters`, but by two, where neither the other arm has any nor an access
+        in any case the same index.
         """
-        loads = [one for one in self.accesses if one.is_load]
-        if all(one.condition is not None for one in loads):
-            return loads
         scaled = [one for one in self.accesses if not one.scaled.isdisjoint(counters)]
         steady = [one.index for one in scaled if one.condition is None]
         arms = {(one.condition, one.arm) for one in scaled}
