@@ -144,6 +144,41 @@ def test_few_iterations_take_rounds_of_sixteen_eight_and_four_and_tests_of_what_
     assert lower_instructions(kernel, profile).total / 48 == pytest.approx(instructions, rel=0.09)
 
 
+@pytest.mark.parametrize(
+    ("body", "instructions"),  # SASS of nvcc 13 for 3, 5, 7 and 9 iterations
+    [
+        ("s += w[k];", (49, 57, 75, 64)),
+        ("s += w[k] * (i + k);", (57, 61, 83, 83)),
+        ("int j = i + k - q; if (j >= 0 && j < n) s += in[j] * w[k];", (73.8, 86.8, 118.6, 121.5)),
+        ("s += in[min(i + k, n - 1)] * w[k];", (65, 76, 102, 109)),
+        ("o[i * m + k] = in[i * m + k] * w[k];", (82, 88, 126, 104)),
+    ],
+)
+def test_each_iteration_that_copies_leave_over_is_a_round_with_a_test(
+    body: str, instructions: tuple[float, ...]
+):
+    loop = f"for (int k = 0; k < m; k++) {{ {body} }}"
+    head = "float* o, const float* in, const float* w, int n, int m, int q"
+    text = (
+        f"__global__ void k({head}) {{ int i = blockIdx.x * blockDim.x + threadIdx.x; float s = 0; "
+        f"{loop} o[i] = s + 0; }}\n"
+    )
+    for iterations, truth in zip((3, 5, 7, 9), instructions, strict=True):
+        launch = f"int main() {{ k<<<32, 128>>>(0, 0, 0, 4096, {iterations}, {iterations // 2}); }}"
+        mix = lower_instructions(*launched(text + launch))
+        assert mix.total == pytest.approx(truth, rel=0.14)
+
+
+def test_a_pointer_that_an_arm_reads_is_copied_in_each_round_of_four():
+    """SASS of nvcc 13 for 64 iterations: 408 instructions, 32 of them copy the one pointer."""
+    loop = "float s = 0; int q = threadIdx.x; for (int j = 0; j < n; j++) {{ {body} }} a[q] = s;"
+    moves = [
+        mix_of(loop.format(body=body), "<<<1, 32>>>(0, 0, 0, 64, 1.0f)").number(K.MOV)
+        for body in ("if (q + j < n) s += b[q + j];", "s += b[q + j] * (q + j);")
+    ]
+    assert moves[0] == pytest.approx(moves[1] + 2 * 64 / 4, abs=8)
+
+
 def test_a_break_that_constants_decide_is_the_end_of_the_loop():
     loop = "float s = 0; for (int j = 0; j < 8; j++) {{ {body} }} a[threadIdx.x] = s;"
     mix = mix_of(loop.format(body="if (j == 5) break; s += b[j];"))
@@ -317,7 +352,7 @@ def test_a_body_that_needs_a_sum_of_the_counter_but_in_an_address_has_four_copie
     assert rounds[1] - rounds[0] == pytest.approx(4800 / copies)
 
 
-@pytest.mark.parametrize("counter", ["j = 0; j < 4096", "j = -n; j <= n", "j = n; j < 2 * n"])
+@pytest.mark.parametrize("counter", ["j = 0; j < 4096", "j = n; j < 2 * n"])
 def test_a_counter_that_is_not_how_often_the_loop_ran_is_no_part_of_the_test_of_copies(counter: str):
     loop = f"float s = 0; for (int {counter}; j++) s += b[j] * (j + 1); a[threadIdx.x] = s;"
     turned = loop.replace("(j + 1)", "j")

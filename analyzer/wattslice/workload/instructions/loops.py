@@ -279,13 +279,20 @@ class Loops(Expressions):
                 starts = (self.environment.get(variable, _NOTHING).number for variable in ones)
                 counts = not constant and any(start is not None for start in starts)
                 unroll = PARTIAL_UNROLL if counts and _needs_sums(stmt, ones) else FURTHER_UNROLL
-        left_over = 0
+        left_over, more_rounds = 0, 0.0
         if trips is not None and not full:
-            is_further = unroll == FURTHER_UNROLL and not constant and trips == int(trips) >= PARTIAL_UNROLL
-            unroll = max(1.0, min(unroll, trips))
+            is_whole = not constant and trips == int(trips)
+            is_further = unroll == FURTHER_UNROLL and is_whole and trips >= PARTIAL_UNROLL
+            made, unroll = unroll, max(1.0, min(unroll, trips))
             if is_further:
                 left_over = int(trips % PARTIAL_UNROLL)
                 unroll = unroll if trips >= FURTHER_UNROLL else trips / _rounds(int(trips) - left_over)
+            is_inside = any(not level.is_unrolled for level in self.stack)
+            if is_whole and unroll > 1.0 and not is_inside and stride is None and exits is None:
+                left_over = int(trips % (min(made, PARTIAL_UNROLL) if stmt.unroll in (None, 0) else made))
+                in_copies = int(trips) - left_over
+                in_rounds = _rounds(in_copies) if is_further else in_copies / made
+                more_rounds = (in_rounds + left_over) / trips - 1.0 / unroll
         while most is not None and not full and most % unroll:
             unroll = max(1.0, unroll // 2)
         rounds = None
@@ -311,6 +318,7 @@ class Loops(Expressions):
             scales_counter=scales_counter,
             wraps=not all(map(_may_not_wrap, counters.values())),
             left_over=left_over,
+            more_rounds=more_rounds,
             may_load=may_load,
         )
 
@@ -630,7 +638,7 @@ class Loops(Expressions):
                 if initial.shape is Shape.CONSTANT and initial.number is not None:
                     self.known.starts[head] = initial.number
                 if increment.shape is Shape.CONSTANT:
-                    adds = 1.0 / level.unroll
+                    adds = level.rounds_made
                 else:  # two words of a pointer in each copy
                     adds = 2.0 if is_pointer else math.ceil(level.unroll / 2) / level.unroll
                 moves = is_pointer and adds == 2.0 and level.unroll == 1.0
@@ -661,7 +669,7 @@ class Loops(Expressions):
         condition = yield self.expression(stmt.condition, stmt.test_region)
         if level.is_unrolled:  # what it updates counts on, what it decides is known
             return None
-        rounds = 1.0 if level.copies_leave else 1.0 / level.unroll
+        rounds = 1.0 if level.copies_leave else level.rounds_made
         counters = _counters(stmt, self.facts.loops[stmt])
         further = {e.right_region for e in walk_expressions(stmt.condition) if isinstance(e, Logical)}
         for value in self.created[before:]:
@@ -688,8 +696,14 @@ class Loops(Expressions):
             guard = ((InstructionKind.ISETP, 2.0), (InstructionKind.BRANCH, 2.0), (InstructionKind.MOV, 2.0))
             self.decide(self.guard, around.entry_region, _DIVIDED, ())
         elif is_divided:
-            more = ((InstructionKind.IADD, 5.0), (InstructionKind.LOP, 1.0), (InstructionKind.MOV, 3.0))
-            tests = min(level.left_over, 2)
+            is_skipped = level.left_over == level.trips  # no round of copies, nor what it starts with
+            more = (
+                (InstructionKind.IADD, 2.0 if is_skipped else 5.0),
+                (InstructionKind.LOP, 1.0),
+                (InstructionKind.MOV, 1.0 if is_skipped else 3.0),
+            )
+            is_inside = any(not one.is_unrolled for one in self.stack[:-1])
+            tests = min(level.left_over, 2) if is_inside else 0
             more += ((InstructionKind.MOV, (level.unroll > PARTIAL_UNROLL) + float(level.left_over > 0)),)
             guard = ((InstructionKind.ISETP, 4.0 + tests), (InstructionKind.BRANCH, 3.0 + tests), *more)
         guard += ((InstructionKind.ISETP, float(len(further))),) * bool(further and counters)
