@@ -179,6 +179,19 @@ def test_a_pointer_that_an_arm_reads_is_copied_in_each_round_of_four():
     assert moves[0] == pytest.approx(moves[1] + 2 * 64 / 4, abs=8)
 
 
+@pytest.mark.parametrize("arm", ["sqrtf(v)", "1.f / v", "logf(v)"])
+def test_an_arm_that_is_branched_around_leaves_four_copies(arm: str):
+    """SASS of nvcc 13 for 64 iterations: 401 branches, 384 of them of roots, where 450 are of no copies."""
+    loop = f"for (int j = 0; j < n; j++) {{ float v = b[q + j]; if (v > 0.5f) s += {arm}; }}"
+    copied, rolled = (
+        mix_of(
+            f"int q = threadIdx.x; float s = 0;{pragma}\n{loop} a[q] = s;", "<<<1, 32>>>(0, 0, 0, 64, 1.0f)"
+        ).number(K.BRANCH)
+        for pragma in ("", "\n#pragma unroll 1")
+    )
+    assert rolled - copied == 64 - 64 / 4 - 2  # two more at the entry
+
+
 def test_a_break_that_constants_decide_is_the_end_of_the_loop():
     loop = "float s = 0; for (int j = 0; j < 8; j++) {{ {body} }} a[threadIdx.x] = s;"
     mix = mix_of(loop.format(body="if (j == 5) break; s += b[j];"))

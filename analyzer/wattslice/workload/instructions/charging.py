@@ -35,7 +35,6 @@ from wattslice.workload.instructions.value_graph import (
     varying,
 )
 
-
 PARTIAL_COPIES = 4.0
 """Copies of a loop up to which pointers that are read under predicates are copied in each round."""
 

@@ -274,7 +274,7 @@ class Loops(Expressions):
             steps_on = steps_on and (constant or not self.is_long_way(stmt))
             is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
             is_plain = size - body.products <= FURTHER_ARITHMETIC
-            steps_on = steps_on and Trait.DIVISION not in body.has
+            steps_on = steps_on and body.has.isdisjoint((Trait.DIVISION, Trait.LONG_ARM))
             if steps_on and is_small and not may_load and (Trait.LOADS in body.has or is_plain):
                 starts = (self.environment.get(variable, _NOTHING).number for variable in ones)
                 counts = not constant and any(start is not None for start in starts)
@@ -902,9 +902,9 @@ def _keeps_powers(step: Induction) -> bool:
 
 
 def _unrolls(body: CodeFacts, steps: _Steps) -> bool:
-    """Counted by constant steps, and with no more than short arms inside."""
+    """Counted by constant steps, and with no arm that returns."""
     counted = bool(steps) and all(_is_constant(step) and step.op in _SUMS for step in steps.values())
-    return counted and Trait.LONG_ARM not in body.has
+    return counted and not body.has.issuperset((Trait.LONG_ARM, Trait.RETURN))
 
 
 def _named(expr: Expr) -> set[Variable]:
