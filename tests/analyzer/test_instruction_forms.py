@@ -192,6 +192,32 @@ def test_an_arm_that_is_branched_around_leaves_four_copies(arm: str):
     assert rolled - copied == 64 - 64 / 4 - 2  # two more at the entry
 
 
+@pytest.mark.parametrize(
+    ("arm", "branches"),
+    [
+        ("s += floorf(v);", 0),
+        ("s += __sinf(v);", 0),
+        ("s += __fdividef(v, s);", 0),
+        ("v = (v + x) * v; v = (v + x) * v; v = (v + x) * v; s = (v + x) * v;", 0),
+        ("v = (v + x) * v; v = (v + x) * v; v = (v + x) * v; v = (v + x) * v; s = v * x;", 1),
+        ("s += expf(v);", 1),
+        ("s += tanhf(v);", 1),
+        ("a[j] = expf(v);", 1),
+        ("s += expf(v) + expf(x * v) + expf(x + v) + v * x;", 3),
+        ("s += logf(v);", 3),
+    ],
+)
+def test_an_arm_of_eight_instructions_is_predicated_and_one_of_twenty_has_no_bssy(arm: str, branches: int):
+    """SASS of nvcc 13: what is branched around in each iteration of a loop, by an arm that loads nothing."""
+    loop = f"for (int j = 0; j < n; j++) {{ float v = b[q + j]; if (v > 0.5f) {{ {arm} }} }}"
+    per_trips = [
+        mix_of(f"int q = threadIdx.x; float s = 0; {loop} a[q] = s;", f"<<<1, 32>>>(0, 0, 0, {trips}, 1.0f)")
+        for trips in (64, 128)
+    ]
+    few, many = (next(entry.number for entry in mix.per_warp if entry.name == K.BRANCH) for mix in per_trips)
+    assert many - few == pytest.approx(64 * branches + (16 if branches else 4), abs=12)
+
+
 def test_a_break_that_constants_decide_is_the_end_of_the_loop():
     loop = "float s = 0; for (int j = 0; j < 8; j++) {{ {body} }} a[threadIdx.x] = s;"
     mix = mix_of(loop.format(body="if (j == 5) break; s += b[j];"))

@@ -77,8 +77,8 @@ from wattslice.ir.operation_counts import own_operations
 from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
 from wattslice.workload.instructions.constants import is_counted, with_constants
-from wattslice.workload.instructions.expressions import Expressions, Step, Steps
-from wattslice.workload.instructions.kinds import Cost, InstructionKind
+from wattslice.workload.instructions.expressions import Expressions, Step, Steps, computes_only, working_type
+from wattslice.workload.instructions.kinds import Cost, InstructionKind, call_cost
 from wattslice.workload.instructions.operators import is_power
 from wattslice.workload.instructions.value_graph import (
     AT_START,
@@ -1012,6 +1012,9 @@ def may_skip(stmt: Stmt, *, is_in_switch: bool) -> bool:
 
 PREDICATED_SIZE = 12
 """Source operations in an arm, but for those made ahead of the loop, up to which it is predicated."""
+PREDICATED_INSTRUCTIONS, UNSYNCHRONISED_INSTRUCTIONS = 8, 20
+"""Instructions in an arm that loads nothing up to which it is predicated, and, in a loop and without another
+arm, branched around with no BSSY and BSYNC."""
 MOST_MADE = 256
 """Source operations in an arm above which it is not asked which of them copies of a loop have made."""
 SELECTED_SIZE = 4
@@ -1074,6 +1077,7 @@ class CodeFacts(Struct, eq=False):
     is_switch: bool = False
     size: float = 0.0
     products: int = 0  # multiplications: sums take them along
+    instructions: float = 0.0  # of functions, beyond their operations, less the products that sums take along
     has: set[Trait] = field(default_factory=set[Trait])
     elements: list[frozenset[Variable]] = field(default_factory=list[frozenset[Variable]])
     written: dict[EnvironmentKey, None] = field(default_factory=dict[EnvironmentKey, None])  # in their order
@@ -1094,13 +1098,28 @@ class CodeFacts(Struct, eq=False):
     def is_short_but(self, *traits: Trait) -> bool:
         """The same where `traits` do not matter."""
         is_plain = self.has.isdisjoint(_NEVER_PREDICATED.difference(traits))
-        return is_plain and (self.size <= PREDICATED_SIZE or self.size - self.resting <= PREDICATED_SIZE)
+        return is_plain and (
+            self.most_predicated >= self.size or self.most_predicated >= self.size - self.resting
+        )
+
+    @property
+    def most_predicated(self) -> float:
+        """Up to how many source operations it is predicated: those with loads to more."""
+        if Trait.LOADS in self.has:
+            return PREDICATED_SIZE - max(0.0, self.instructions)
+        return PREDICATED_INSTRUCTIONS - self.instructions
+
+    @property
+    def needs_no_sync(self) -> bool:
+        """Whether it is branched around, but by lanes that meet anyhow (in a loop)."""
+        is_plain = self.has.isdisjoint((*_NEVER_PREDICATED, Trait.LOADS))
+        return is_plain and self.size + self.instructions <= UNSYNCHRONISED_INSTRUCTIONS
 
     def is_short_without(self, known: Callable[[], float]) -> bool:
         """The same of an arm in an unrolled loop, where each copy has `known` operations made already."""
         if self.is_short or self.size > MOST_MADE or not self.has.isdisjoint(_NEVER_PREDICATED):
             return self.is_short
-        return self.size - self.resting - known() <= PREDICATED_SIZE
+        return self.size - self.resting - known() <= self.most_predicated
 
     @property
     def resting(self) -> float:
@@ -1163,6 +1182,7 @@ class CodeFacts(Struct, eq=False):
         """Add what a nested stretch does."""
         self.size += inner.size
         self.products += inner.products
+        self.instructions += inner.instructions
         own = {Trait.BREAK} if inner.is_loop or inner.is_switch else set[Trait]()
         self.accesses += (
             one
@@ -1286,6 +1306,7 @@ def _note_expressions(top: Expr, facts: CodeFacts, *, is_fast: bool) -> list[Blo
             index, scaled = _scaled_index(place)
             facts.accesses.append(Guarded(isinstance(expr, Load), index, scaled, condition, arm))
         facts.products += isinstance(expr, Binary) and expr.op is BinaryOp.MUL
+        facts.instructions -= _takes_product(expr)
         if _is_division(expr) and not (is_fast and expr.type.is_float):
             facts.has.add(Trait.DIVISION)
         if isinstance(expr, PointerOffset):
@@ -1296,8 +1317,10 @@ def _note_expressions(top: Expr, facts: CodeFacts, *, is_fast: bool) -> list[Blo
             facts.stores[expr.place.space, expr.place.root] = None
             facts.has.add(Trait.MEETS_OTHERS)
         elif isinstance(expr, Intrinsic):
-            if expr.semantics not in _ONE_INSTRUCTION:
+            if (number := _straight_code(expr, is_fast=is_fast)) is None:
                 facts.has.add(Trait.INTRINSIC)
+            else:
+                facts.instructions += number - sum(number for _, number in own_operations(expr))
             if _EXCHANGE.match(expr.name):
                 facts.has.add(Trait.MEETS_OTHERS)
             if expr.semantics is Semantics.BARRIER:
@@ -1315,7 +1338,32 @@ def _note_expressions(top: Expr, facts: CodeFacts, *, is_fast: bool) -> list[Blo
 
 
 _ONE_INSTRUCTION = (Semantics.MIN, Semantics.MAX, Semantics.ABS, Semantics.FMA)
-"""Functions that an arm may have and still be predicated."""
+
+
+def _straight_code(call: Intrinsic, *, is_fast: bool) -> float | None:
+    """The instructions of a function that an arm may have and still be predicated; None: it branches, or does
+    more than compute.
+    """
+    if call.semantics in _ONE_INSTRUCTION or call.semantics is Semantics.IDENTITY:
+        return 1.0
+    if not computes_only(call):
+        return None
+    cost = call_cost(call.name, working_type(call), call.operations, fast=is_fast)
+    return None if InstructionKind.BRANCH in dict(cost) else sum(number for _, number in cost)
+
+
+def _takes_product(expr: Expr) -> bool:
+    """Whether a sum takes a product along."""
+    match expr:
+        case Binary(op=BinaryOp.ADD | BinaryOp.SUB, left=left, right=right):
+            parts = (left, right)
+        case Assign(op=BinaryOp.ADD | BinaryOp.SUB, value=value):
+            parts = (value,)
+        case _:
+            return False
+    return any(isinstance(one, Binary) and one.op is BinaryOp.MUL for one in map(strip_casts, parts))
+
+
 _EXCHANGE = regex(r"(__)?(shfl|ballot|any|all|match|reduce|uni|syncwarp|threadfence)(_|$)")
 _ASSEMBLY = regex(r"asm |__(dp[24]a|match_|reduce_|funnelshift|activemask)")
 """Functions that the headers of CUDA 13 write in inline assembly (SASS: stores stay in loops with them)."""
