@@ -205,6 +205,8 @@ def test_an_arm_that_is_branched_around_leaves_four_copies(arm: str):
         ("a[j] = expf(v);", 1),
         ("s += expf(v) + expf(x * v) + expf(x + v) + v * x;", 3),
         ("s += logf(v);", 3),
+        ("atomicAdd(a + q + j, v);", 3),
+        ("atomicMax(c + q, j);", 3),
     ],
 )
 def test_an_arm_of_eight_instructions_is_predicated_and_one_of_twenty_has_no_bssy(arm: str, branches: int):

@@ -1207,7 +1207,16 @@ class CodeFacts(Struct, eq=False):
 
 
 _NEVER_PREDICATED = frozenset(
-    (Trait.NESTED, Trait.EXIT, Trait.BREAK, Trait.CONTINUE, Trait.RETURN, Trait.INTRINSIC, Trait.DIVISION)
+    (
+        Trait.NESTED,
+        Trait.EXIT,
+        Trait.BREAK,
+        Trait.CONTINUE,
+        Trait.RETURN,
+        Trait.INTRINSIC,
+        Trait.DIVISION,
+        Trait.MEETS_OTHERS,
+    )
 )
 
 
