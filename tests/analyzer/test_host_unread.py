@@ -409,12 +409,6 @@ def test_a_function_beyond_those_that_are_followed_may_write(
 @pytest.mark.parametrize(
     ("head", "body"),
     [
-        ("int &get() { static int s = 4; return s; } int set(int x) { get() = 9; return x; }",
-         "set(3); k<<<get(), 32>>>(1);"),
-        ("struct C { static int &n() { static int v = 3; return v; } C() { n()++; } };"
-         "void set() { C a, b; }", "set(); k<<<C::n(), 32>>>(1);"),
-        ("int next() { static int s = 4; return s++; } void twice() { next(); next(); }",
-         "twice(); k<<<next(), 32>>>(1);"),
         ("template <class T> struct T1 { static int n; }; template <class T> int T1<T>::n = 4;"
          "void set() { T1<int>::n = 9; }", "set(); k<<<T1<int>::n, 32>>>(1);"),
         ("template <int N> int of = 4; void set() { of<3> = 9; }", "set(); k<<<of<3>, 32>>>(1);"),
@@ -429,7 +423,7 @@ def test_a_function_beyond_those_that_are_followed_may_write(
     ],
 )  # fmt: skip
 def test_what_a_function_beyond_those_may_come_to(monkeypatch, tmp_path, head, body) -> None:
-    """It writes static variables of what it calls and of templates, keeps addresses, throws."""
+    """It writes static variables of templates, keeps addresses, throws."""
     monkeypatch.setattr("wattslice.frontend.cuda.lowering.host._MOST_FUNCTIONS", 1)
     (launch,) = launches(tmp_path, f"__global__ void k(int n) {{}}\n{head}\nint main() {{ {body} }}")
     assert launch.source is LaunchSource.ASSUMED
@@ -454,10 +448,24 @@ def test_how_often_functions_beyond_those_launch_is_unknown(monkeypatch, tmp_pat
 
 def test_a_function_beyond_those_may_end_the_program(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr("wattslice.frontend.cuda.lowering.host._MOST_FUNCTIONS", 1)
-    head = "#include <cstdlib>\n__global__ void k(int n) {}\nvoid usage(int x) { n = 5; exit(1); }\n"
-    body = "int a = 4; if (argc > 1) { a = 7; usage(3); } k<<<a, 32>>>(1);"
-    (launch,) = launches(tmp_path, f"int n;\n{head}int main(int argc, char **argv) {{ {body} }}")
-    assert (launch.grid[0], launch.source) == (4, LaunchSource.HOST_CODE)
+    head = "#include <cstdlib>\n__global__ void k(int n) {}\nvoid usage(int x) { exit(1); }\n"
+    (launch,) = launches(tmp_path, f"{head}int main() {{ usage(3); k<<<4, 32>>>(1); }}")
+    assert (launch.times, launch.times_unknown) == (
+        None,
+        "the host code does not come to it with the values read",
+    )
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_a_constructor_beyond_those_writes_statics_of_functions_that_are_followed(
+    monkeypatch, tmp_path, most
+) -> None:
+    monkeypatch.setattr("wattslice.frontend.cuda.lowering.host._MOST_FUNCTIONS", most)
+    head = "struct C { static int &n() { static int v = 3; return v; } C() { n()++; } };"
+    head += "void set() { C a, b; }"
+    body = "int a = C::n(); set(); k<<<C::n(), 32>>>(a);"
+    (launch,) = launches(tmp_path, f"__global__ void k(int n) {{}}\n{head}\nint main() {{ {body} }}")
+    assert (launch.source, launch.arguments) == (LaunchSource.ASSUMED, (3,))
 
 
 def test_long_functions_are_followed(tmp_path) -> None:
