@@ -205,6 +205,9 @@ class DefUseReader:
             root = base_of(argument)
             if isinstance(root, ir.AddressOf) and given_back is not None:
                 self.reached.append((root.variable, scalar_types(given_back)))  # what writes there writes it
+            elif (of := argument.type.element) is not None and of.kind is ir.TypeKind.RECORD:
+                every = scalar_types(of)  # of a container, of which nobody knows here which it is
+                self.reached += ((one, scalar_types(given_back)) for one in every)
         if (setting := _SETTINGS.get(node.name.removeprefix("std::"))) is not None:
             found.uses.add(setting)
             if "get" not in node.name:
