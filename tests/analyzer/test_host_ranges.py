@@ -1,8 +1,10 @@
-"""Ranges of host code that calls give, and elements that are written by way of references.
+"""Ranges of host code that calls give, elements that are written by way of references, and containers.
 
 What g++ makes of each program stands in front. Each is a program by itself: what matters in one is not known
 from another.
 """
+
+# ruff: noqa: E501
 
 import pytest
 
@@ -12,8 +14,7 @@ from .geometry import launches
 
 HEAD = "".join(f"#include <{name}>\n" for name in ("map", "memory", "string", "utility", "vector"))
 OWN = "struct B { std::vector<int> v{3, 4, 5}; std::vector<int> &items() { return v; } };"
-PAIRS = "struct P { int a, b; };"
-PAIRS += "struct B { std::vector<P> v{{1, 2}, {3, 4}}; std::vector<P> &all() { return v; } };"
+PAIRS = "struct P { int a, b; }; struct B { std::vector<P> v{{1, 2}, {3, 4}}; std::vector<P> &all() { return v; } };"
 ROWS = "struct B { std::vector<std::vector<int>> v{{1, 2}, {3, 4}}; auto &all() { return v; } };"
 LIST = "std::vector<int> list() { return {3, 4, 5}; }"
 COUNTED = "int n = 0; std::vector<int> list() { n++; return {3, 4, 5}; }"
@@ -80,3 +81,46 @@ def test_a_range_is_looked_for_once(tmp_path, head, body, value, truth) -> None:
 )  # fmt: skip
 def test_elements_are_written_by_way_of_references(tmp_path, head, body, value, truth) -> None:
     assert grid(tmp_path, head, body, value) == truth
+
+
+@pytest.mark.parametrize(
+    ("body", "value", "truth"),
+    [
+        ("std::queue<int> q; q.push(4); q.emplace(8); while (!q.empty()) { int n = q.front(); q.pop();"
+         "t = t * 10 + n; if (n == 4) q.push(3); }", "t", 483),
+        ("std::queue<int> q; q.push(4); q.push(8); q.front() = 6; auto r = q; r.push(1);",
+         "q.front() * 100 + r.size() * 10 + q.size()", 632),
+        ("std::stack<int> s; s.push(4); s.top() += 3; s.emplace(2); while (!s.empty()) { t = t * 10 + s.top();"
+         "s.pop(); }", "t", 27),
+        ("std::list<int> l = {4, 2}; l.push_back(9); l.emplace_back(1); l.pop_back();"
+         "for (int &x : l) x += 1; for (int x : l) t = t * 10 + x;", "t + l.size() + l.front()", 548),
+        ("std::list<int> l = {4, 2}; l.push_front(9);", "l.size()", None),
+        ("std::list<int> l = {4, 2}; auto it = l.begin(); l.push_front(9);", "*it", None),
+        ("std::set<int> s; s.insert(8); s.insert(4); s.insert(8); s.emplace(1); s.erase(1);"
+         "for (int x : s) t = t * 10 + x;", "t + s.size() + s.count(4)", 51),
+        ("std::set<std::string> s = {\"a\", \"b\", \"a\"}; t = s.find(\"c\") == s.end();", "t + s.size()", 3),
+        ("std::unordered_set<int> s; s.insert(8); s.insert(4); s.insert(8);", "s.size() * 10 + s.count(8)", 21),
+        ("std::unordered_set<int> s = {8, 4}; for (int x : s) t = t * 10 + x;", "t", None),
+    ],
+)  # fmt: skip
+def test_lists_queues_and_sets_are_followed(tmp_path, body, value, truth) -> None:
+    names = ("list", "queue", "set", "stack", "unordered_set")
+    head = "".join(f"#include <{name}>\n" for name in names)
+    assert grid(tmp_path, head, f"int t = 0; {body}", value) == truth
+
+
+LAYERS = "struct L { virtual int f() { return 1; } }; struct M : L { int n; M(int n) : n(n) {} int f() { return n; } };"
+TWO = "struct L { int a = 4; }; struct K { int b = 5; }; struct M : K, L { int n = 6; };"
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "value", "truth"),
+    [
+        (LAYERS, "v.emplace_back(new M(5)); v.emplace_back(new L()); for (auto &l : v) t = t * 10 + l->f();", "t", 51),
+        (LAYERS, "for (int i = 2; i < 4; i++) v.emplace_back(new M(i)); for (auto &l : v) t = t * 10 + l->f();", "t", 23),
+        (TWO, "v.emplace_back(new M);", "v[0]->a", None),
+    ],
+)  # fmt: skip
+def test_pointers_to_new_objects_are_put_into_vectors(tmp_path, head, body, value, truth) -> None:
+    """Into one of `std::unique_ptr`; nobody says where a second base lies."""
+    assert grid(tmp_path, head, f"std::vector<std::unique_ptr<L>> v; int t = 0; {body}", value) == truth
