@@ -1,4 +1,4 @@
-"""`std::vector`, `std::deque`, `std::list`, Thrust's vectors, `std::array` in host code: how many elements, and which.
+"""`std::vector`, `std::deque`, `std::list`, Thrust's vectors and `std::array`: how many elements, and which.
 
 An array holds its elements from its start on; a vector elsewhere in its object, its length beside them.
 """
