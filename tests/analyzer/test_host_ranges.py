@@ -90,6 +90,8 @@ def test_elements_are_written_by_way_of_references(tmp_path, head, body, value, 
          "t = t * 10 + n; if (n == 4) q.push(3); }", "t", 483),
         ("std::queue<int> q; q.push(4); q.push(8); q.front() = 6; auto r = q; r.push(1);",
          "q.front() * 100 + r.size() * 10 + q.size()", 632),
+        ("std::queue<std::pair<int, int>> q; q.push({4, 5}); q.emplace(8, 9); auto p = q.front(); q.pop();",
+         "p.first * 100 + q.front().second * 10 + q.size()", 491),
         ("std::stack<int> s; s.push(4); s.top() += 3; s.emplace(2); while (!s.empty()) { t = t * 10 + s.top();"
          "s.pop(); }", "t", 27),
         ("std::list<int> l = {4, 2}; l.push_back(9); l.emplace_back(1); l.pop_back();"

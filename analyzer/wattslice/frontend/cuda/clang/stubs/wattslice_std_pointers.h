@@ -172,4 +172,4 @@ template <class T, class A = allocator<T>> struct deque;
   bool empty() const { return c.empty(); } unsigned long size() const { return c.size(); }                    \
   template <class... X> void emplace(const X&... ws_x) { c.emplace_back(ws_x...); }
 template <class T, class C = deque<T>> struct stack { WS_ADAPTER(stack, pop() { c.pop_back(); }) T& top() { return c.back(); } };
-template <class T, class C = deque<T>> struct queue { WS_ADAPTER(queue, pop() { c.pop_front(); }) T& front() { return c.front(); } T& back() { return c.back(); } };
+template <class T, class C = deque<T>> struct queue { WS_ADAPTER(queue, pop() { c.erase(c.begin()); }) T& front() { return c.front(); } T& back() { return c.back(); } };
