@@ -513,9 +513,10 @@ def reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:
     ]
     while everything and waiting and len(found) < _MOST_REACHED:
         cell = waiting.pop()
-        if isinstance(cell, Pointer) and cell not in found:
-            found[cell] = None
-            waiting += () if cell.storage.is_given else cell.storage.cells.values()
+        for place in places_of(cell):
+            if place not in found:
+                found[place] = None
+                waiting += () if place.storage.is_given else place.storage.cells.values()
     return tuple(found)
 
 
@@ -561,7 +562,7 @@ def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
         written = result = f"decided by what a library runs on {_line(node)}, nobody knows how often"
     places = reached(arguments, everything=True)
     for pointer in places:
-        memory.forget_behind(pointer, Unknown(written))
+        memory.forget_behind(pointer, Unknown(written, around=places))
     return Unknown(result, around=places if node.type.element else ())
 
 

@@ -1,4 +1,4 @@
-// Smart pointers of <memory>, optional, tuple, call_once, gcd and lcm, written down as what they do: code that uses them is followed through
+// Smart pointers of <memory>, optional, tuple, call_once, gcd and lcm, stack and queue, written down as what they do: code that uses them is followed through
 // these functions as through those of the program. cppreference.com is the source.
 #pragma once
 
@@ -176,3 +176,11 @@ template <class T, class U, class R = decltype(true ? T() : U())> WS_HD constexp
   return !of || !with ? R(0) : (of < 0 ? -R(of) : R(of)) / gcd(of, with) * (with < 0 ? -R(with) : R(with));
 }
 }
+
+template <class T, class A = allocator<T>> struct deque;
+#define WS_ADAPTER(N, POP)                                                                                   \
+  typedef T value_type; C c; N() {} void push(const T& ws_x) { c.push_back(ws_x); } void POP;                \
+  bool empty() const { return c.empty(); } unsigned long size() const { return c.size(); }                    \
+  template <class... X> void emplace(const X&... ws_x) { c.emplace_back(ws_x...); }
+template <class T, class C = deque<T>> struct stack { WS_ADAPTER(stack, pop() { c.pop_back(); }) T& top() { return c.back(); } };
+template <class T, class C = deque<T>> struct queue { WS_ADAPTER(queue, pop() { c.erase(c.begin()); }) T& front() { return c.front(); } T& back() { return c.back(); } };
