@@ -171,9 +171,8 @@ class Tallies:
 
     def count(self, region: int, mask: Mask) -> None:
         """One run of `region` under `mask`."""
-        thread_mean, warp_mean = mask.thread_and_warp_mean
-        self.thread_counts[region] += thread_mean
-        self.warp_counts[region] += warp_mean
+        self.thread_counts[region] += mask.thread_mean
+        self.warp_counts[region] += mask.warp_mean
         if not self.is_looking:
             self.by_block.add(region, mask)
 
