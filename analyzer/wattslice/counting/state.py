@@ -290,6 +290,15 @@ class Tallies:
         return not self.sites or any(site.was_visited for site in self.sites)
 
 
+class TalliesOfBlocks(Tallies):
+    """Tallies of how often each block runs each region, without the means over the launch."""
+
+    def count(self, region: int, mask: Mask) -> None:
+        """One run of `region` under `mask`."""
+        if not self.is_looking:
+            self.by_block.add(region, mask)
+
+
 class Inputs:
     """What a launch hands to its kernel besides the arguments that registers hold.
 
