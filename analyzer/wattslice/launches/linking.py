@@ -155,5 +155,5 @@ def _name(function: ir.Function) -> str:
 
 def _unit(function: ir.Function) -> str:
     """The file parsed that has a function for itself; nothing of one that others may call."""
-    file = function.mangled_name.rpartition("@")[2]
-    return file if Path(file).is_absolute() else ""
+    _, at, file = function.mangled_name.rpartition("@")
+    return file if at and Path(file).is_absolute() else ""

@@ -594,8 +594,9 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     values = in_turn(body, steps, order)
     # behind them what else they lead to; of a method whose `const` is made up the object too
     behind = (*values[: info.is_made_up and has_object(callee)], *given.addresses())
+    linked_as = callee.mangled_name
     return Call(
-        callee.mangled_name,
+        linked_as,
         name,
         (*values, *behind),
         result,
@@ -603,7 +604,7 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         is_virtual=_is_virtual(node, callee),
         overriders=tuple(_overriders(body, callee)) if _is_virtual(node, callee) else (),
         looked_at=looked_at(body, info, len(values) - len(written)),
-        is_of_program=callee.mangled_name.startswith("_Z") and not info.is_builtin and not info.is_made_up,
+        is_of_program=linked_as.startswith("_Z") and not info.is_builtin and not info.is_made_up,
         is_elsewhere=is_elsewhere(body, info),
         has_header=has_header(body, info),
         order=(*order, *range(len(values), len(values) + len(behind))),
