@@ -82,11 +82,13 @@ READ = [
      "k<<<a, b>>>(std::get<2>(t));", (4, 64, 7)),
     ("the best of tuples", "constexpr auto t = best<float>(); constexpr int b = std::get<0>(t);"
      "k<<<4, b>>>(std::get<1>(t) / 64 - 1);", (4, 64, 7)),
-    ("tuples in order", "std::tuple<int, float> a(4, 2.f), b(4, 3.f); std::tuple<> c, d; int n = a < b && a != b"
+    ("tuples in order", "std::tuple<int, float> a(4, 2.f), b(4, 3.f); std::tuple<> c, d; int n = a < b"
+     " && a != b"
      " && !(a >= b) && a <= b && b > a && !(a == b) && c == d && !(c < d) && a < std::make_tuple(5, 0.f);"
      "k<<<4, n ? 64 : 1>>>(7);", (4, 64, 7)),
     ("a size that clang knows", "constexpr int b = std::get<0>(best<half>()); k<<<4, b>>>(7);", (4, 128, 7)),
-    ("once", "std::once_flag o; int n = 3; for (int i = 0; i < 3; i++) std::call_once(o, [&](int m) { n += m; }, 4);"
+    ("once", "std::once_flag o; int n = 3; for (int i = 0; i < 3; i++)"
+     "  std::call_once(o, [&](int m) { n += m; }, 4);"
      "k<<<4, 64>>>(n);", (4, 64, 7)),
     ("parts of a tuple of one", "std::tuple<int> t(7); auto [a] = t; k<<<4, 64>>>(a);", (4, 64, 7)),
     ("a tuple made", "auto t = std::make_tuple(4, 64, 7.5); auto u = t; int n = (int)std::get<2>(u);"

@@ -23,6 +23,8 @@ WRITES = [
     "{ lost::Thing t; t.get(n); }",
     "if (lost::Thing::ready()) n = 32;",
     "for (int i = 0; i < lost::Thing::count(); i++) n *= 2;",
+    "n = lost::size(); { int n = 3; (void)n; }",
+    "{ int n = 3; (void)n; } lost::read(&n);",
     "while (lost::Thing::more()) { n--; }",
     "switch (lost::Thing::kind()) { case 1: n = 32; }",
 ]
@@ -43,6 +45,7 @@ READS = [
     "lost::write(lost::kind, n + 1);",
     "lost::first += static_cast<float>(n);",
     "lost::first[static_cast<size_t>(n) * n] = 1;",
+    "cudaError_t e = cudaOfTomorrow(n); if (e) return 1;",
 ]
 
 
