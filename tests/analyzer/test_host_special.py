@@ -348,6 +348,16 @@ int main() {
     assert launch.times == 3
 
 
+@pytest.mark.parametrize(("status", "times"), [("0", 4), ("EXIT_SUCCESS", 4), ("3", 10)])
+def test_a_function_that_ends_the_program_well_is_followed_and_an_error_does_not_happen(tmp_path, status, times):
+    text = f"""#include <cstdlib>
+__global__ void k(int n) {{}}
+void step(int i) {{ if (i > 3) exit({status}); }}
+int main() {{ for (int i = 0; i < 10; i++) {{ step(i); k<<<4, 64>>>(7); }} }}"""
+    (launch,) = launches(tmp_path, text)
+    assert launch.times == times
+
+
 def test_an_argument_array_that_is_set_again_is_read_where_it_is_used(tmp_path):
     text = """
 __global__ void k(int n) {}

@@ -355,6 +355,12 @@ def relevance_of(program: ir.Program, graph: CallGraph) -> Relevance:
     return slicer.result() if slicer.settle() else Relevance()
 
 
+def _ends_well(expr: ir.Expr) -> bool:
+    """Whether it ends the program as one that has done its work: `exit(0)`, which no check for errors has."""
+    status = expr.arguments[0] if isinstance(expr, ir.Call) and host_api.ends(expr) and expr.arguments else None
+    return isinstance(status, ir.Constant) and status.value == 0
+
+
 def _may_decide(variable: ir.Variable) -> bool:
     """Constant memory with integers in it, unless it is a large table."""
     if variable.space is not ir.MemorySpace.CONSTANT or not 0 < variable.type.size_bytes <= _LARGEST_CONSTANT:
@@ -505,7 +511,7 @@ class _Slicer:
         core = False
         match stmt:
             case ir.ExprStmt(expr=expr):
-                core = self._acts(expr)
+                core = self._acts(expr) or _ends_well(expr)
             case ir.Declare(variable=variable, value=value):
                 core = variable in self._locations or self._acts(value)
             case ir.Return(value=value):
