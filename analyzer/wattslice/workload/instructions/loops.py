@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum, auto
 from functools import lru_cache
 
@@ -1136,6 +1136,7 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
     """The facts about all of `kernel`; kept for the last few kernels, for nobody changes them."""
     facts, is_fast = KernelFacts(), bool(kernel.fast_math)
     work: list[tuple[Stmt, CodeFacts]] = [(kernel.body, CodeFacts())]
+    joining: set[Return] = set()
     inside: list[CodeFacts] = []  # every stretch after the one around it
 
     def nested(
@@ -1164,10 +1165,13 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
             if stmt.otherwise is not None:
                 nested(stmt.otherwise, here, stmt.condition)
         else:
-            _note_statement(stmt, here)
+            if stmt not in joining:
+                _note_statement(stmt, here)
             work.extend([(inner, here) for inner in nested_statements(stmt)])
         for expr, _ in expression_regions(stmt):
-            work.extend([(body, around) for body in _note_expressions(expr, around, is_fast=is_fast)])
+            for body in _note_expressions(expr, around, is_fast=is_fast):
+                joining.update(_joining_returns(body))
+                work.append((body, around))
     for own in reversed(inside):
         if own.parent is not None:
             own.parent.written |= own.written
@@ -1175,6 +1179,30 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
         if own.parent is not None:
             own.parent.absorb(own)
     return facts
+
+
+def _joining_returns(body: Block) -> Iterator[Return]:
+    """The returns of an inlined function that are no way out: with which it ends, in each arm.
+
+    Of one that loads nothing and has no loop all: it computes what each may give, and chooses.
+    """
+    below = tuple(walk_statements(body))
+    if not any(isinstance(stmt, Loop | Switch) for stmt in below) and not any(
+        isinstance(expr, Load) for expr in expressions_below(body)
+    ):
+        yield from (stmt for stmt in below if isinstance(stmt, Return))
+        return
+    last: list[Stmt | None] = [body]
+    while last:
+        match last.pop():
+            case Block(statements=(*_, end), is_breakable=False):
+                last.append(end)
+            case If(then=then, otherwise=otherwise):
+                last += [then, otherwise]
+            case Return() as found:
+                yield found
+            case _:
+                pass
 
 
 def _note_statement(stmt: Stmt, facts: CodeFacts) -> None:
