@@ -1133,7 +1133,7 @@ FUNCTIONS = (
 
 @pytest.mark.parametrize(
     ("arm", "branches"),
-    [  # SASS of nvcc 13 for a100: of 64 guarded iterations none branches, but those that load in an arm inside
+    [  # SASS of nvcc 13 for a100: 64 guarded iterations; one that loads in an arm inside branches
         ("s += square(p[i + k])", 1),
         ("s += four(p, i + k)", 1),
         ("s += relu(p[i + k])", 1),
@@ -1167,3 +1167,47 @@ def test_a_function_that_returns_a_number_early_chooses_its_result():
     chosen, product = lower_instructions(*early), lower_instructions(*plain)
     assert chosen.number(K.FSETP) - product.number(K.FSETP) == 2
     assert chosen.total == product.total + 1
+
+
+@pytest.mark.parametrize(
+    ("index", "integers"),
+    [  # integer instructions in SASS of nvcc 13 for a100: each quotient once, in whatever order
+        ("(i % n * 64 + i / n % m) * 64 + i / n / m", 51),
+        ("(i / n % m * 64 + i % n) * 64 + i / n / m", 51),
+        ("(i / n / m * 64 + i / n % m) * 64 + i % n", 51),
+        ("i % n * 64 + i % n * (i / n)", 29),
+        ("unsigned(i) % n * 64 + unsigned(i) / n + unsigned(i) / n * m", 25),
+    ],
+)
+def test_quotient_and_remainder_are_one_division_whichever_comes_first(index: str, integers: int):
+    mix = lower_instructions(
+        *launched(
+            "__global__ void k(const float* x, float* y, int n, int m) {"
+            f" int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = x[{index}];"
+            "}\nint main() { k<<<4, 256>>>(0, 0, 28, 28); }"
+        )
+    )
+    assert mix.number(K.MUFU) == (2 if "/ m" in index else 1)
+    others = (K.MUFU, K.LDG, K.STG, K.BRANCH)
+    assert mix.total - sum(map(mix.number, others)) == pytest.approx(integers, rel=0.22)
+
+
+@pytest.mark.parametrize(
+    ("number", "body", "instructions"),
+    [  # SASS of nvcc 13 for a100: divisions by 3, 5, 6, 7; shifts or products for 2, 4, 8; nothing for 1
+        ("int", "s += v / k + v % k", 44),
+        ("unsigned", "s += v / k", 25),
+        ("float", "t *= v / k; s += t", 73),
+        ("double", "t *= v / k; s += t", 101),
+    ],
+)
+def test_copies_divide_by_their_own_counter(number: str, body: str, instructions: float):
+    mix = lower_instructions(
+        *launched(
+            f"__global__ void k(const {number}* x, {number}* y) {{"
+            f" int i = blockIdx.x * blockDim.x + threadIdx.x; {number} s = 1, t = 1, v = x[i];"
+            f" for (int k = 1; k <= 8; k++) {{ {body}; }} y[i] = s;"
+            "}\nint main() { k<<<4, 256>>>(0, 0); }"
+        )
+    )
+    assert mix.total == pytest.approx(instructions, rel=0.12)
