@@ -1211,3 +1211,37 @@ def test_copies_divide_by_their_own_counter(number: str, body: str, instructions
         )
     )
     assert mix.total == pytest.approx(instructions, rel=0.12)
+
+
+ROTATIONS = "__device__ unsigned turn(unsigned x, int n) { return (x >> n) | (x << (32 - n)); }\n"
+WRITTEN = "((({0}) << (32 - ({1}))) | (({0}) >> ({1})))"
+
+
+@pytest.mark.parametrize("turn", [WRITTEN, "turn({0}, {1})"])
+def test_what_is_rotated_is_there_once_for_the_size_of_a_loop(turn: str):
+    """SASS of nvcc 13 for a100: 48 copies of four rotations of elements of an array, no local memory."""
+    turned = [turn.format(f"w[i - {back}]", by) for back, by in ((15, 7), (15, 18), (2, 17), (2, 19))]
+    text = (
+        f"{ROTATIONS}__global__ void k(const unsigned* x, unsigned* y) {{"
+        " int t = blockIdx.x * blockDim.x + threadIdx.x; unsigned w[64];"
+        " for (int i = 0; i < 16; i++) w[i] = x[t * 16 + i];"
+        " for (int i = 16; i < 64; i++)"
+        f" w[i] = w[i - 16] + w[i - 7] + ({' ^ '.join(turned[:2])} ^ (w[i - 15] >> 3))"
+        f" + ({' ^ '.join(turned[2:])} ^ (w[i - 2] >> 10));"
+        " y[t] = w[63];"
+        "}\nint main() { k<<<4, 256>>>(0, 0); }"
+    )
+    mix = lower_instructions(*launched(text))
+    assert (mix.local_accesses, mix.number(K.BRANCH)) == (0, 1)
+
+
+@pytest.mark.parametrize(("trips", "is_whole"), [(180, True), (200, False)])
+def test_a_rotation_is_three_operations_of_the_size_of_a_loop(trips: int, is_whole: bool):
+    text = (
+        f"{ROTATIONS}__global__ void k(const unsigned* x, unsigned* y) {{"
+        " unsigned a = x[threadIdx.x], b = x[threadIdx.x + 32];"
+        f" for (int k = 0; k < {trips}; k++) {{ a = turn(a, 5) ^ b; b = turn(b, 9) + a; }}"
+        " y[threadIdx.x] = a ^ b;"
+        "}\nint main() { k<<<4, 256>>>(0, 0); }"
+    )
+    assert (lower_instructions(*launched(text)).number(K.BRANCH) == 1) is is_whole
