@@ -5,8 +5,8 @@
 
 Each file is compiled by nvcc; each launch read from its host code is run in `sass_emulator.py` for a few
 threads spread over the grid, and compared with the lowering for the same launch. A kernel whose control flow
-depends on data, or that calls a subroutine, is shown but left out of the summary (marked ~). With -o the tables replace the section
-`sass_check NAME` of the document.
+depends on data, or that calls a subroutine, is shown but left out of the summary (marked ~). With -o the
+tables replace the section `sass_check NAME` of the document.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def parameters_of(launch: KernelLaunch, first: int) -> dict[int, int | None]:
 
 
 def sampled_places(threads: int, blocks: int) -> Iterator[tuple[int, int]]:
-    """Threads, each with its block: all of a small block equally often, else some spread over block and grid."""
+    """Threads, each with its block: all of a small block equally often, else some over block and grid."""
     if threads <= SMALL_BLOCK:
         samples = threads * min(blocks, -(-SAMPLES // threads))
         yield from ((sample % threads, sample * blocks // samples) for sample in range(samples))
