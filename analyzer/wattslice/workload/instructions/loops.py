@@ -1269,10 +1269,10 @@ def _note_expressions(top: Expr, facts: CodeFacts, *, is_fast: bool) -> list[Blo
         elif isinstance(expr, InlinedCall):
             facts.written.update(dict.fromkeys(expr.parameters))
             bodies.append(expr.body)
-        below = children(expr)
-        if (turned := _rotated(expr)) is not None:
-            below = (turned,)
-            facts.size += (ROTATION_SIZE - 1) * (expr not in folded)
+        turned = _rotated(expr)
+        below: tuple[Expr, ...] = children(expr) if turned is None else (turned,)
+        if turned is not None and expr not in folded:
+            facts.size += ROTATION_SIZE - 1
         if expr in chosen:
             chosen.update(dict.fromkeys(below, chosen[expr]))
         elif isinstance(expr, Select | Logical):
