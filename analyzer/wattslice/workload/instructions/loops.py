@@ -1270,7 +1270,7 @@ def _note_expressions(top: Expr, facts: CodeFacts, *, is_fast: bool) -> list[Blo
             facts.written.update(dict.fromkeys(expr.parameters))
             bodies.append(expr.body)
         turned = _rotated(expr)
-        below: tuple[Expr, ...] = children(expr) if turned is None else (turned,)
+        below = children(expr) if turned is None else children(turned)[:1]
         if turned is not None and expr not in folded:
             facts.size += ROTATION_SIZE - 1
         if expr in chosen:
@@ -1313,8 +1313,8 @@ def _is_division(expr: Expr) -> bool:
             return False
 
 
-def _rotated(expr: Expr) -> Expr | None:
-    """What `x >> n | x << bits - n` rotates by a number: it is there once, however often it is written."""
+def _rotated(expr: Expr) -> Binary | None:
+    """The shift down of `x >> n | x << bits - n`, a rotation by a number: what it turns is there once."""
     if not isinstance(expr, Binary) or expr.op not in (BinaryOp.OR, BinaryOp.XOR, BinaryOp.ADD):
         return None
     match strip_casts(expr.left), strip_casts(expr.right):
@@ -1327,7 +1327,7 @@ def _rotated(expr: Expr) -> Expr | None:
     distances = [_number(down.right), _number(up.right)]
     if down.type.signed or None in distances or sum(filter(None, distances)) != down.type.bits:
         return None
-    return down.left if is_same_text(down.left, up.left) else None
+    return down if is_same_text(down.left, up.left) else None
 
 
 def _number(expr: Expr) -> int | float | None:
