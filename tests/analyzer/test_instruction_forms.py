@@ -1155,6 +1155,25 @@ def test_a_function_that_ends_with_its_result_is_predicated_like_any_sum(arm: st
     assert mix.number(K.BRANCH) == branches
 
 
+def test_a_function_that_returns_in_both_arms_is_the_same_inline():
+    """SASS of nvcc 13 for a100 is the same, too."""
+    both = (
+        mix_of(
+            "struct { __device__ float operator()(const float* p, int i, float x) {"
+            " if (i < 9000) return p[i]; else return p[i + 9]; } } pick;"
+            " float s = 0; int i = threadIdx.x; for (int j = 0; j < 64; j++)"
+            f" if (i + j < n) {{ {arm} }} a[i] = s;"
+        )
+        for arm in (
+            "s += pick(b, i + j, x);",
+            "float v; if (i + j < 9000) v = b[i + j]; else v = b[i + j + 9]; s += v;",
+        )
+    )
+    called, inline = both
+    assert called.number(K.BRANCH) == inline.number(K.BRANCH)
+    assert called.total == pytest.approx(inline.total, rel=0.02)
+
+
 def test_a_function_that_returns_a_number_early_chooses_its_result():
     """SASS of nvcc 13 for a100: a comparison and FSEL in each iteration (429 instructions, of square 279)."""
     early, plain = (
@@ -1211,6 +1230,23 @@ def test_copies_divide_by_their_own_counter(number: str, body: str, instructions
         )
     )
     assert mix.total == pytest.approx(instructions, rel=0.12)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "instructions"), [("unsigned", K.IMAD, 4), ("float", K.FMUL, 2), ("double", K.DMUL, 3)]
+)
+def test_a_power_of_two_among_the_divisors_of_copies_is_no_division(number: str, kind: K, instructions: int):
+    """SASS of nvcc 13 for a100: of 1, 2, 3, 4 a shift or a product for 2 and 4; IMAD, too, are addresses."""
+    mix = lower_instructions(
+        *launched(
+            f"__global__ void k(const {number}* x, {number}* y) {{"
+            f" int i = blockIdx.x * blockDim.x + threadIdx.x; {number} v = x[i];"
+            " for (int k = 1; k <= 4; k++) y[i * 4 + k] = v / k;"
+            "}\nint main() { k<<<4, 256>>>(0, 0); }"
+        )
+    )
+    assert mix.number(kind) == instructions
+    assert mix.number(K.STG) == 4
 
 
 ROTATIONS = "__device__ unsigned turn(unsigned x, int n) { return (x >> n) | (x << (32 - n)); }\n"
