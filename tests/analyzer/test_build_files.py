@@ -302,6 +302,53 @@ def test_cmake(tmp_path):
     assert compile_flags(tmp_path / "other.cu").definitions == ("ALL_OF_THEM",)
 
 
+SIZED = """
+#ifndef WIDTH
+#define WIDTH 320
+#endif
+void blur(float *x, int n);
+int main() { float *x; cudaMalloc(&x, WIDTH * 4); blur(x, WIDTH); }
+"""
+CALLED = "__global__ void k(float *x) { x[0] = 1; }\nvoid blur(float *x, int n) { k<<<n / 32, 32>>>(x); }\n"
+TWO_TARGETS = """
+add_executable(demo main.cu blur.cu)
+target_compile_definitions(demo PRIVATE WIDTH=640)
+add_executable(bench main.cu blur.cu)
+target_compile_definitions(bench PRIVATE BENCH)
+add_executable(same main.cu blur.cu)
+target_compile_definitions(same PRIVATE WIDTH=640)
+"""
+TWO_RULES = """
+demo: main.cu blur.cu
+\tnvcc -DWIDTH=640 -o demo main.cu blur.cu
+bench: main.cu blur.cu
+\tnvcc -DBENCH -o bench main.cu blur.cu
+\tclang-format -i main.cu
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "where"),
+    [("CMakeLists.txt", TWO_TARGETS, "bench of CMakeLists.txt"), ("Makefile", TWO_RULES, "Makefile:5")],
+    ids=["CMake", "make"],
+)
+def test_a_source_of_several_targets_is_that_of_the_first_and_others_are_told(tmp_path, file, text, where):
+    (tmp_path / file).write_text(text)
+    main, blur = source(tmp_path), source(tmp_path, "blur.cu")
+    main.write_text(SIZED)
+    blur.write_text(CALLED)
+    flags = compile_flags(main)
+    assert flags.definitions == ("WIDTH=640",)
+    assert [(other.where, other.definitions) for other in flags.others] == [(where, ("BENCH",))]
+    analysis = analyze_files(make_config(Options(paths=(blur,), gpu="v100")))
+    (kernel,) = analysis.kernels
+    assert kernel.launch.grid[0] == 20
+    told = f"-D WIDTH=640 assumed: {where} compiles the file with -D BENCH"
+    assert [(one.message, one.file) for one in kernel.assumptions] == [(told, str(main))]
+    main.write_text(SIZED.replace("WIDTH", "SIDE"))
+    assert not read_cuda(main).assumed  # no text names what differs
+
+
 KERNEL = (
     "#include <sizes.h>\n__global__ void k(float *x) { for (int i = 0; i < TILE * SIZE; i++) x[i] = 1; }\n"
 )

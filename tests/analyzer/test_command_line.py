@@ -153,6 +153,21 @@ def test_where_values_come_from(tmp_path):
     assert (none.grid, none.source) == ((1024, 1, 1), LaunchSource.HOST_CODE)
 
 
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for (int r = 0; r < n; r++) k<<<4, 64>>>(0, 5, 3);",
+        "for (int s = 1 << n; s > 4; s /= 2) k<<<s, 64>>>(0, s, 3);",
+    ],
+)
+def test_a_number_of_launches_that_the_words_decide(tmp_path, loop):
+    body = f"int n = argc > 1 ? atoi(argv[1]) : 10; {loop}"
+    found, same = (launch(tmp_path, body, words) for words in ("8", "10"))
+    assert (found.source, found.program_arguments) == (LaunchSource.ARGUMENTS, parse_arguments("8"))
+    assert (same.source, same.program_arguments) == (LaunchSource.HOST_CODE, None)
+    assert found.times != same.times
+
+
 def test_a_word_that_nobody_tells(tmp_path):
     path = tmp_path / "a.cu"
     path.write_text(f"{HEAD}int main(int argc, char **argv)\n{{\n{POSITIONAL}\n}}\n")

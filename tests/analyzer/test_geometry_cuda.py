@@ -303,12 +303,12 @@ def test_arrays_are_as_large_as_what_the_host_code_allocates(tmp_path):
 
 
 VECTOR = """
-#include <list>
+#include <set>
 __global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] += 1; }
 int main(int argc, char **argv)
 {
-    std::list<float> values(1000);
-    for (int i = 0; i < 1000; ++i) values[i] = i % 7;
+    std::multiset<float> values;
+    for (int i = 0; i < 1000; ++i) values.insert(i % 7);
     float *x;
     cudaMalloc(&x, values.size() * sizeof(float));
     k<<<4, 256>>>(x, values.size());

@@ -9,7 +9,8 @@ from wattslice.analysis import LaunchSource
 from .geometry import launches
 
 HEAD = (
-    "#include <deque>\n#include <optional>\n#include <tuple>\n"
+    "#include <deque>\n#include <optional>\n#include <algorithm>\n#include <tuple>\n"
+    "#include <cuda_fp16.h>\n#include <mutex>\n"
     "#include <vector>\n#include <array>\n#include <utility>\n#include <map>\n"
     "#include <string>\n#include <thrust/device_vector.h>\n"
     "__global__ void k(int n) {}\nstruct Shape { int grid, block; };\n"
@@ -21,6 +22,11 @@ HEAD = (
     "std::optional<int> found(bool is) { if (is) return 64; return std::nullopt; }\n"
     "struct Bare { int n; Bare(int n) : n(n) {} }; std::optional<Bare> bare(int n) { return Bare(n); }\n"
     "std::tuple<int, int> both_of(int n) { return {n, 16 * n}; }\n"
+    "template <class T> constexpr auto best() { std::tuple<bool, int> found{}; int b = 32;"
+    "  for (int c = 32; c * (int)sizeof(T) < 300; c *= 2) {"
+    "    std::tuple<bool, int> one = {c * sizeof(T) <= 256, std::min(c, 9000)}; if (one > found)"
+    "    { std::get<0>(found) = std::get<0>(one); std::get<1>(found) = std::get<1>(one); b = c; } }"
+    "  return std::make_tuple(b, 8 * b); }\n"
     "struct Sized { int n, block; explicit Sized(int n, int b = 32) : n(n), block(b) {} ~Sized() {} };\n"
 )
 
@@ -74,6 +80,14 @@ READ = [
     ("a tuple by its types' parts", "auto [a, b] = both_of(4); k<<<a, b>>>(7);", (4, 64, 7)),
     ("three parts of a tuple", "auto t = std::make_tuple(4, 64, 6); auto &[a, b, c] = t; c++;"
      "k<<<a, b>>>(std::get<2>(t));", (4, 64, 7)),
+    ("the best of tuples", "constexpr auto t = best<float>(); constexpr int b = std::get<0>(t);"
+     "k<<<4, b>>>(std::get<1>(t) / 64 - 1);", (4, 64, 7)),
+    ("tuples in order", "std::tuple<int, float> a(4, 2.f), b(4, 3.f); std::tuple<> c, d; int n = a < b && a != b"
+     " && !(a >= b) && a <= b && b > a && !(a == b) && c == d && !(c < d) && a < std::make_tuple(5, 0.f);"
+     "k<<<4, n ? 64 : 1>>>(7);", (4, 64, 7)),
+    ("a size that clang knows", "constexpr int b = std::get<0>(best<half>()); k<<<4, b>>>(7);", (4, 128, 7)),
+    ("once", "std::once_flag o; int n = 3; for (int i = 0; i < 3; i++) std::call_once(o, [&](int m) { n += m; }, 4);"
+     "k<<<4, 64>>>(n);", (4, 64, 7)),
     ("parts of a tuple of one", "std::tuple<int> t(7); auto [a] = t; k<<<4, 64>>>(a);", (4, 64, 7)),
     ("a tuple made", "auto t = std::make_tuple(4, 64, 7.5); auto u = t; int n = (int)std::get<2>(u);"
      "k<<<std::get<0>(u), std::get<1>(t)>>>(n);", (4, 64, 7)),

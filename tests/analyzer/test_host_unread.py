@@ -406,6 +406,68 @@ def test_a_function_beyond_those_that_are_followed_may_write(
     assert known == grid
 
 
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        ("template <class T> struct T1 { static int n; }; template <class T> int T1<T>::n = 4;"
+         "void set() { T1<int>::n = 9; }", "set(); k<<<T1<int>::n, 32>>>(1);"),
+        ("template <int N> int of = 4; void set() { of<3> = 9; }", "set(); k<<<of<3>, 32>>>(1);"),
+        ("int f(int x) { if (x > 3) throw 4; return 2; }",
+         "int a = 3; try { a = f(5); a = 8; } catch (int) {} k<<<a, 32>>>(1);"),
+        ("int f(int x) { if (x > 3) throw 4; return 2; } int g(int x) { return f(x); }",
+         "int a = 3, b = 4; try { b = g(5); a = 8; } catch (int) {} k<<<a, 32>>>(1);"),
+        ("int *hold; void keep(int &x) { hold = &x; } void set() { *hold = 9; }",
+         "int a = 4; keep(a); a = 5; set(); k<<<a, 32>>>(1);"),
+        ("struct K { int *p; void keep(int *x) { p = x; } void set() { *p = 9; } };",
+         "int a = 4; K o; o.keep(&a); a = 5; o.set(); k<<<a, 32>>>(1);"),
+    ],
+)  # fmt: skip
+def test_what_a_function_beyond_those_may_come_to(monkeypatch, tmp_path, head, body) -> None:
+    """It writes static variables of templates, keeps addresses, throws."""
+    monkeypatch.setattr("wattslice.frontend.cuda.lowering.host._MOST_FUNCTIONS", 1)
+    (launch,) = launches(tmp_path, f"__global__ void k(int n) {{}}\n{head}\nint main() {{ {body} }}")
+    assert launch.source is LaunchSource.ASSUMED
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        ("void go() { k<<<4, 32>>>(1); } void twice() { go(); go(); }", "go(); twice();"),
+        ("void go() { k<<<4, 32>>>(1); } void once() { go(); } void twice() { once(); once(); }", "twice();"),
+        ("struct B { virtual void go() { k<<<4, 32>>>(1); } }; void twice(B &b) { b.go(); b.go(); }",
+         "B b; b.go(); twice(b);"),
+        ("int go() { k<<<4, 32>>>(1); return 3; } int f(int a, int b = go()) { return a + b; }",
+         "f(2); f(2); go();"),
+    ],
+)  # fmt: skip
+def test_how_often_functions_beyond_those_launch_is_unknown(monkeypatch, tmp_path, head, body) -> None:
+    monkeypatch.setattr("wattslice.frontend.cuda.lowering.host._MOST_FUNCTIONS", 1)
+    (launch,) = launches(tmp_path, f"__global__ void k(int n) {{}}\n{head}\nint main() {{ {body} }}")
+    assert (launch.grid[0], launch.times) == (4, None)
+
+
+def test_a_function_beyond_those_may_end_the_program(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr("wattslice.frontend.cuda.lowering.host._MOST_FUNCTIONS", 1)
+    head = "#include <cstdlib>\n__global__ void k(int n) {}\nvoid usage(int x) { exit(1); }\n"
+    (launch,) = launches(tmp_path, f"{head}int main() {{ usage(3); k<<<4, 32>>>(1); }}")
+    assert (launch.times, launch.times_unknown) == (
+        None,
+        "the host code does not come to it with the values read",
+    )
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_a_constructor_beyond_those_writes_statics_of_functions_that_are_followed(
+    monkeypatch, tmp_path, most
+) -> None:
+    monkeypatch.setattr("wattslice.frontend.cuda.lowering.host._MOST_FUNCTIONS", most)
+    head = "struct C { static int &n() { static int v = 3; return v; } C() { n()++; } };"
+    head += "void set() { C a, b; }"
+    body = "int a = C::n(); set(); k<<<C::n(), 32>>>(a);"
+    (launch,) = launches(tmp_path, f"__global__ void k(int n) {{}}\n{head}\nint main() {{ {body} }}")
+    assert (launch.source, launch.arguments) == (LaunchSource.ASSUMED, (3,))
+
+
 def test_long_functions_are_followed(tmp_path) -> None:
     blank = "\n" * 200
     head = f"__global__ void k(int n) {{}}\nvoid f(int &x) {{ {blank} x = 7; }}\n"

@@ -24,6 +24,22 @@ def test_spaces_follow_pointers(tmp_path):
     assert {(v.name, v.dynamic) for v in kernel.shared_variables} == {("s", False), ("d", True)}
 
 
+@pytest.mark.parametrize(
+    ("declared", "is_dynamic", "length"),
+    [
+        ("extern __shared__ float s[32][32];", False, 32),
+        ("extern\t __shared__ float s[sizeof(int) ][8];", False, 4),
+        ("extern __shared__ __align__(16) float s[N + 1][8];", False, 9),
+        ("extern __shared__ float s[ ][8];", True, None),
+        ("extern __shared__ float s[];", True, None),
+    ],
+)
+def test_extern_of_a_size_is_as_nvcc_takes_it_a_plain_array(tmp_path, declared, is_dynamic, length):
+    kernel = kernel_of(tmp_path, f"{declared} p[0] = *(float *)s;", "float* p", "enum { N = 8 };")
+    (variable,) = kernel.shared_variables
+    assert (variable.dynamic, variable.type.length) == (is_dynamic, length)
+
+
 def test_a_pointer_that_may_point_to_two_spaces_is_global(tmp_path):
     kernel = kernel_of(tmp_path, "__shared__ float s[4]; float* q = s; if (n) q = p; q[0] = 1;")
     assert code(kernel)[-1] == "global:f32[(q + 0*4)] = 1.0"

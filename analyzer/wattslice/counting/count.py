@@ -36,6 +36,7 @@ from wattslice.counting.state import (
     NotCountedError,
     State,
     Tallies,
+    TalliesOfBlocks,
 )
 from wattslice.counting.statements import Executor
 from wattslice.launches.launch import KernelLaunch
@@ -354,6 +355,7 @@ def _evaluate_blocks(
     if is_drawn:
         state.survey_left = SURVEYS_OF_DRAWN  # estimates of estimates need no long look
     if not has_sites:
+        state.tallies = TalliesOfBlocks(launch.kernel, threads)
         state.tallies.sites = no_sites(launch.kernel)
     bind_parameters(state, default)
     executor = Executor(state, profile)

@@ -164,13 +164,14 @@ class Mask(Struct, frozen=True, eq=False, dict=True, weakref=True):
     A warp issues as often as its busiest lane asks for, hence `warp_mean` ≥ `thread_mean`. `certain`: the
     weights if every chance that the lanes take one by one had come out true; ``weights`` itself without any.
     `which`: lanes of a warp for which it is the same number take them together; None: none do.
-    `means`: computes the means, which nobody asks for of many a mask.
+    `of_threads`, `of_warps`: compute the means, which nobody asks for of many a mask.
     """
 
     weights: NDArray[np.float64]
     certain: NDArray[np.float64]
     lanes_active: int
-    means: Callable[[Mask], tuple[float, float]]
+    of_threads: Callable[[Mask], float]
+    of_warps: Callable[[Mask], float]
     which: NDArray[np.int64] | None = None
 
     @property
@@ -189,19 +190,14 @@ class Mask(Struct, frozen=True, eq=False, dict=True, weakref=True):
         return of_busiest_lanes(self.weights)
 
     @cached_property
-    def thread_and_warp_mean(self) -> tuple[float, float]:
-        """How often a thread runs, and a warp."""
-        return self.means(self)
-
-    @property
     def thread_mean(self) -> float:
         """How often a thread runs."""
-        return self.thread_and_warp_mean[0]
+        return self.of_threads(self)
 
-    @property
+    @cached_property
     def warp_mean(self) -> float:
         """How often a warp runs."""
-        return self.thread_and_warp_mean[1]
+        return self.of_warps(self)
 
     def scaled(self, factor: float) -> Mask:
         """Every weight multiplied by a non-negative factor."""
@@ -215,7 +211,8 @@ class Mask(Struct, frozen=True, eq=False, dict=True, weakref=True):
             weights,
             weights if self.certain is self.weights else self.certain * factor,
             self.lanes_active if factor > 0 else 0,
-            lambda _: (self.thread_mean * factor, self.warp_mean * factor),
+            lambda _: self.thread_mean * factor,
+            lambda _: self.warp_mean * factor,
             self.which,
         )
         return found
@@ -236,13 +233,17 @@ def _first_lanes(lanes: int) -> NDArray[np.intp]:
     return np.arange(0, lanes, WARP_SIZE)
 
 
-def _means(threads: SampledThreads, mask: Mask) -> tuple[float, float]:
-    """The means of a mask over the launch."""
+def _mean_of_threads(threads: SampledThreads, mask: Mask) -> float:
     # Not `@`: BLAS adds up in another order when it has another number of threads.
-    return (
-        float(np.add.reduce(mask.weights * threads.population)),
-        float(np.add.reduce(_runs_of_warps(mask) * threads.warp_population)),
-    )
+    return float(np.add.reduce(mask.weights * threads.population))
+
+
+def _mean_of_warps(threads: SampledThreads, mask: Mask) -> float:
+    return float(np.add.reduce(_runs_of_warps(mask) * threads.warp_population))
+
+
+def _one(_: Mask) -> float:
+    return 1.0
 
 
 def _runs_of_warps(mask: Mask) -> NDArray[np.float64]:
@@ -276,10 +277,11 @@ class Masks:
     """Builds masks for one set of sampled threads."""
 
     def __init__(self, threads: SampledThreads) -> None:
-        self._means = partial(_means, threads)  # not of this object: nobody collects circles
+        self._of_threads = partial(_mean_of_threads, threads)  # not of this object: nobody collects circles
+        self._of_warps = partial(_mean_of_warps, threads)
         everywhere = threads.exists.astype(np.float64)
         number = int(threads.exists.sum())
-        self.all = Mask(everywhere, everywhere, number, lambda _: (1.0, 1.0))  # exact, where no sum would be
+        self.all = Mask(everywhere, everywhere, number, _one, _one)  # exact, where no sum would be
         self.none = self.of(np.zeros_like(threads.population))
 
     def of(
@@ -291,8 +293,9 @@ class Masks:
         """The mask with these weights. With `certain`, every lane takes its chance by itself, or with those
         for which `which` is the same, and a warp runs when any of its lanes does.
         """
-        number = int(np.count_nonzero(weights))
-        return Mask(weights, weights if certain is None else certain, number, self._means, which)
+        number = int(np.count_nonzero(weights != 0.0))  # of truths, which is twice as fast
+        certain = weights if certain is None else certain
+        return Mask(weights, certain, number, self._of_threads, self._of_warps, which)
 
     def where(self, mask: Mask, condition: NDArray[np.bool_] | NDArray[np.float64]) -> Mask:
         """`mask` with its weights multiplied lane by lane."""

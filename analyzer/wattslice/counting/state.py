@@ -171,9 +171,8 @@ class Tallies:
 
     def count(self, region: int, mask: Mask) -> None:
         """One run of `region` under `mask`."""
-        thread_mean, warp_mean = mask.thread_and_warp_mean
-        self.thread_counts[region] += thread_mean
-        self.warp_counts[region] += warp_mean
+        self.thread_counts[region] += mask.thread_mean
+        self.warp_counts[region] += mask.warp_mean
         if not self.is_looking:
             self.by_block.add(region, mask)
 
@@ -289,6 +288,15 @@ class Tallies:
     def touched_memory(self) -> bool:
         """True when some access was visited, or there is none to visit."""
         return not self.sites or any(site.was_visited for site in self.sites)
+
+
+class TalliesOfBlocks(Tallies):
+    """Tallies of how often each block runs each region, without the means over the launch."""
+
+    def count(self, region: int, mask: Mask) -> None:
+        """One run of `region` under `mask`."""
+        if not self.is_looking:
+            self.by_block.add(region, mask)
 
 
 class Inputs:

@@ -114,6 +114,8 @@ def is_warp_uniform(value: Value) -> bool:
     if isinstance(value, _NUMBERS):
         return True
     if isinstance(value, np.ndarray):
+        if value[0] != value[1]:
+            return False  # mostly, where any differ
         changes = value[1:] != value[:-1]
         changes[31::32] = False  # from one warp to the next
         return not np.logical_or.reduce(changes)
@@ -131,7 +133,7 @@ def is_the_same_everywhere(value: Value) -> bool:
     if isinstance(value, Unknown):
         return value.uniform and value.everywhere and is_the_same_everywhere(value.delta)
     if isinstance(value, np.ndarray):
-        return bool((value == value[0]).all())
+        return bool(value[0] == value[-1]) and bool(np.logical_and.reduce(value == value[0]))
     return isinstance(value, int | float)
 
 
@@ -144,7 +146,11 @@ def which_of(*values: Value) -> NDArray[np.int64] | None:
         for part in parts:
             if isinstance(part, np.ndarray):
                 whole = part.view(np.int64) if part.dtype.itemsize == 8 else part.astype(np.int64)
-                found = whole if found is None else found * _SPREAD + whole
+                if found is None:
+                    found = whole
+                else:
+                    found = found * _SPREAD
+                    found += whole
     return found
 
 
@@ -179,9 +185,12 @@ def _is_told(value: Value) -> bool:
 def _are_apart(which: NDArray[np.int64]) -> bool:
     """Whether no two lanes of any warp have the same."""
     lanes = which.reshape(-1, 32)
+    few = lanes[:: 1 + len(lanes) // 16]
+    if not bool((few[:, 1:] != few[:, :-1]).all()):
+        return False  # neighbours have the same, also in a few warps: mostly, where any have
     steps = lanes[:, 1:] - lanes[:, :-1]
     if not bool(steps.all()):
-        return False  # neighbours have the same: mostly, where any have
+        return False
     lanes = np.sort(lanes[:1] if bool((steps == steps[0]).all()) else lanes, axis=1)
     return bool((lanes[:, 1:] != lanes[:, :-1]).all())
 
@@ -198,7 +207,7 @@ def same(a: Value, b: Value) -> bool:
     if isinstance(a, _NUMBERS) and isinstance(b, _NUMBERS):
         return a == b
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return bool(np.logical_and.reduce(a == b))  # shape (lanes,), both
+        return bool(a[-1] == b[-1]) and bool(np.logical_and.reduce(a == b))  # shape (lanes,), both
     if isinstance(a, Pointer) and isinstance(b, Pointer):
         return a.root == b.root and same(a.offset, b.offset)
     return False

@@ -18,6 +18,13 @@ class UnreadFile(Struct, frozen=True):
     reason: str
 
 
+class OtherBuild(Struct, frozen=True):
+    """Another target, or line of a Makefile, that compiles a source, and its definitions."""
+
+    where: str
+    definitions: tuple[str, ...]
+
+
 class ParseOptions(Struct, frozen=True):
     """How to read a file. Everything has a default that suits a file without a build system.
 
@@ -27,7 +34,8 @@ class ParseOptions(Struct, frozen=True):
     a source that a PTX file says to lie below the first folder lies below the second. `is_wary`: a file with
     templates or headers of its own is first parsed in a process of its own. `unread`: build files around it
     that were looked at in vain. `fast_math`: where it is said that the file is compiled with
-    `--use_fast_math`, empty where it is not; None: as the build files around it say.
+    `--use_fast_math`, empty where it is not; None: as the build files around it say. `others`: how these
+    compile it as well.
     """
 
     include_dirs: tuple[Path, ...] = ()
@@ -42,3 +50,4 @@ class ParseOptions(Struct, frozen=True):
     is_wary: bool = False
     unread: tuple[UnreadFile, ...] = ()
     fast_math: str | None = None
+    others: tuple[OtherBuild, ...] = ()

@@ -503,6 +503,7 @@ COUNTS_CHARACTERS = regex(r"(?<!%)(?:%%)*%[^a-zA-Z%]*[hlqjzt]*n")
 VECTOR_CLASSES = (
     "std::vector<",
     "std::deque<",
+    "std::list<",
     "std::initializer_list<",
     "thrust::device_vector<",
     "thrust::host_vector<",
@@ -518,8 +519,8 @@ ELEMENT_CLASSES = (
 )
 """How the names of classes of the library begin that are followed as elements of others."""
 
-KEYED_CLASSES = ("std::map<", "std::unordered_map<")
-"""How the names of classes begin that hold values by keys."""
+KEYED_CLASSES = ("std::map<", "std::unordered_map<", "std::set<", "std::unordered_set<")
+"""How the names of classes begin that hold values by keys, or keys alone."""
 
 NEXT_ELEMENT = "_ZNSt6vectorix"
 """How the linker knows the operator[] of vectors: the loop over a range of any container asks it."""
@@ -859,6 +860,7 @@ class Kernel(Struct, frozen=True, eq=False):
 class AssumedOfText(Struct, frozen=True):
     """What reading a file had to assume of it, where, and the option that settles it."""
 
+    file: str
     line: int
     message: str
     fix: str

@@ -1,4 +1,4 @@
-"""`std::vector`, `std::deque`, Thrust's vectors, `std::array` in host code: how many elements, and which.
+"""`std::vector`, `std::deque`, `std::list`, Thrust's vectors and `std::array`: how many elements, and which.
 
 An array holds its elements from its start on; a vector elsewhere in its object, its length beside them.
 """
@@ -141,6 +141,11 @@ def store_elements(memory: Memory, first: Pointer, parts: Iterable[Element], siz
             memory.set_cell(first.storage, moved(offset, start), cell)
 
 
+_MOVING = frozenset(
+    {"push_front", "pop_front", "emplace_front", "insert", "emplace", "erase", "sort", "reverse", "splice"}
+    | {"merge", "remove", "remove_if", "unique", "swap"}
+)
+"""Methods of a list after which its elements lie elsewhere, in another order than they were put in."""
 _SCALARS = {
     **dict.fromkeys(("bool", "char", "signed char", "unsigned char"), 1),
     **dict.fromkeys(("short", "unsigned short"), 2),
@@ -185,6 +190,9 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
     if is_vector(type_):
         start = vector_at(this)
         length = memory.read(this.storage, at, ir.INT64)
+        if type_.name.startswith("std::list<") and node.name in _MOVING:  # references stay where they were
+            memory.forget_elements(start, Unknown(f"set by {node.name}() of a list"))
+            return Unknown(f"the result of {node.name}()", around=(start,) if node.type.element else ())
     elif is_array(type_):
         length = type_.fields[0].type.length or 0
     else:

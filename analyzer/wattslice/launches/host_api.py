@@ -438,8 +438,7 @@ def library_call(
 
 def _told(node: ir.Call) -> str:
     """How messages name a call."""
-    unread = f"{_line(node)}, which could not be read"
-    return f"{node.name.removeprefix('std::')}()" if node.name else unread
+    return f"{node.name.removeprefix('std::')}()" if node.name else f"{_line(node)}, which could not be read"
 
 
 def _line(node: ir.Call) -> str:
@@ -513,9 +512,10 @@ def reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:
     ]
     while everything and waiting and len(found) < _MOST_REACHED:
         cell = waiting.pop()
-        if isinstance(cell, Pointer) and cell not in found:
-            found[cell] = None
-            waiting += () if cell.storage.is_given else cell.storage.cells.values()
+        for place in places_of(cell):
+            if place not in found:
+                found[place] = None
+                waiting += () if place.storage.is_given else place.storage.cells.values()
     return tuple(found)
 
 
@@ -550,18 +550,17 @@ def _of_one_process(memory: Memory, name: str, arguments: _Arguments) -> Value:
 
 
 def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
-    written, result = (
-        f"{of} {_line(node)}, which could not be read" for of in ("written on", "the result of")
-    )
+    line = _line(node)
+    written, result = (f"{of} {line}, which could not be read" for of in ("written on", "the result of"))
     if node.callee == ir.LOST_JUMP:
-        written = result = f"decided by the goto on {_line(node)}, which is not followed"
+        written = result = f"decided by the goto on {line}, which is not followed"
     elif node.callee == ir.NOT_FOLLOWED:
-        written = result = f"set by the function on {_line(node)}, one of too many to follow"
+        written = result = f"set by the function on {line}, one of too many to follow"
     elif node.callee == ir.RUN_BY_LIBRARY:
-        written = result = f"decided by what a library runs on {_line(node)}, nobody knows how often"
+        written = result = f"decided by what a library runs on {line}, nobody knows how often"
     places = reached(arguments, everything=True)
     for pointer in places:
-        memory.forget_behind(pointer, Unknown(written))
+        memory.forget_behind(pointer, Unknown(written, around=places))
     return Unknown(result, around=places if node.type.element else ())
 
 

@@ -32,6 +32,7 @@ from wattslice.launches.memory import (
     is_aggregate,
     is_length,
     length_cell,
+    may_point,
     places_of,
     same,
     truth,
@@ -308,15 +309,17 @@ class HostLoops(ControlFlow):
 
     def _lose(self, lost: Collection[Cell], reason: str) -> None:
         """Forget what a loop changes; what was unknown before stays so for that reason."""
-        places = places_of(*(self.memory.current(cell) for cell in lost))
-        for cell in lost:
-            now = self.memory.current(cell)
-            around = places if places_of(now) else ()
-            value = Unknown(f"{cell[0].told} {reason}", around=around, is_derived=True)
+        before = {cell: self.memory.current(cell) for cell in lost}
+        places, forgotten = places_of(*before.values()), Delta()
+        for cell, now in before.items():
+            around = places if may_point(now) else ()
             if isinstance(now, Unknown) and _is_lost(now) and cell[1] in cell[0].cells:
                 value = replace(now, around=around) if around else now
-            self.memory.apply({cell: value})
+            else:
+                value = Unknown(f"{cell[0].told} {reason}", around=around, is_derived=True)
+            forgotten[cell] = value
             self._lost[cell] = value.reason
+        self.memory.apply(forgotten)
 
     def _add(self, rest: Sequence[LaunchInstance], begin: int) -> None:
         """Launches of any iteration, beside those of the iterations that were visited, from `begin`.

@@ -1,5 +1,5 @@
-"""`std::map` and `std::unordered_map` of host code with keys and values that are numbers or texts, or values
-that are functions.
+"""`std::map`, `std::set` and those without an order of host code, with keys and values that are numbers or
+texts, or values that are functions. A set is a map of which each key is its own value.
 
 The pairs lie one behind the other like the elements of a vector, those of a map in the order of their keys.
 """
@@ -82,15 +82,19 @@ def _pairs_of(type_: ir.Type) -> _Pairs | None:
         if char == "," and not depth:
             words.append(rest[start:at].strip())
             start = at + 1
-    key, value = (scalar_named(word) for word in words) if len(words) == 2 else (None, None)
+    names = words * 2 if "set" in kind and len(words) == 1 else words  # a set: each key is its own value
+    key, value = map(scalar_named, names) if len(names) == 2 else (None, None)
     if len(words) == 2 and _is_function(words[1]):
         size = 8 if "(*)(" in words[1] else 1
         value = ir.Type(ir.TypeKind.RECORD, name=words[1], record_bytes=size)
     if key is None or value is None or key.is_float:
         return None
+    is_ordered = kind in ("std::map", "std::set")
+    if len(words) == 1:
+        return _Pairs(key, key, 0, key.size_bytes, is_ordered)
     second = -(-key.size_bytes // value.size_bytes) * value.size_bytes
     widest = max(key.size_bytes, value.size_bytes)
-    return _Pairs(key, value, second, -(-(second + value.size_bytes) // widest) * widest, kind == "std::map")
+    return _Pairs(key, value, second, -(-(second + value.size_bytes) // widest) * widest, is_ordered)
 
 
 def constructed_map(node: ir.Construct, values: tuple[Value, ...]) -> Value:
@@ -230,6 +234,8 @@ def _method(known: _Map, node: ir.Call, arguments: tuple[Value, ...]) -> Value |
             return place if node.name != name else memory.read(place.storage, place.offset, node.type)
         case "emplace" if key is not None and len(arguments) == 3:
             known.put(key, arguments[2])
+        case "insert" | "emplace" if key is not None and len(arguments) == 2 and not pairs.second:
+            known.put(key, arguments[1])
         case "insert" if len(arguments) == 2 and isinstance(given := arguments[1], Record):
             cells = [given.cells[offset] for offset in sorted(given.cells)]
             key = pairs.key_of(cells[0]) if len(cells) == 2 else None

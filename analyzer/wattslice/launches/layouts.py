@@ -34,22 +34,24 @@ class Member(Struct, frozen=True):
 
 class Layout(Struct, frozen=True):
     """Of the objects of a `type`, by offset: scalars that share bytes with others, as members of unions, and
-    numbers that have a name, and bytes, of their own, the first `MOST_MEMBERS`.
+    numbers that have a name, and bytes, of their own, the first `MOST_MEMBERS`. `scalars`: where all lie.
     """
 
     type: ir.Type
     overlaps: Mapping[int, Overlap]
     members: Mapping[int, Member]
+    scalars: tuple[int, ...]
 
 
-NO_LAYOUT = Layout(ir.UNKNOWN_TYPE, {}, {})
+NO_LAYOUT = Layout(ir.UNKNOWN_TYPE, {}, {}, ())
 
 
 def layout_of(type_: ir.Type) -> Layout:
     """What lies where in an object of this type."""
     overlaps = _overlaps_in(type_)
     members = (one for one in _members_of(type_, "", 0) if one[0] not in overlaps)
-    return Layout(type_, overlaps, dict(islice(members, MOST_MEMBERS)))
+    scalars = tuple([at for at, _ in scalars_of(type_, 0)])
+    return Layout(type_, overlaps, dict(islice(members, MOST_MEMBERS)), scalars)
 
 
 def is_named(variable: ir.Variable) -> bool:

@@ -132,10 +132,12 @@ def together(program: ir.Program, others: Sequence[ir.Program]) -> ir.Program:
         if f.mangled_name not in names
         if not ((_name(f), known(f.span.file)) in here and _is_idle(other, f))
     }
-    variables = [variable for other in others for variable in other.globals]
+    added = [variable for other in others for variable in other.globals]
     functions = (*kept, *reversed(more.values()))
     files = tuple(dict.fromkeys(file for one in (program, *others) for file in one.included))
-    return replace(program, functions=functions, globals=(*program.globals, *variables), included=files)
+    assumed = tuple(dict.fromkeys(told for one in (program, *others) for told in one.assumed))
+    variables = (*program.globals, *added)
+    return replace(program, functions=functions, globals=variables, included=files, assumed=assumed)
 
 
 def _is_idle(program: ir.Program, function: ir.Function) -> bool:
@@ -153,5 +155,5 @@ def _name(function: ir.Function) -> str:
 
 def _unit(function: ir.Function) -> str:
     """The file parsed that has a function for itself; nothing of one that others may call."""
-    file = function.mangled_name.rpartition("@")[2]
-    return file if Path(file).is_absolute() else ""
+    _, at, file = function.mangled_name.rpartition("@")
+    return file if at and Path(file).is_absolute() else ""

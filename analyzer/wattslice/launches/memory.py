@@ -10,16 +10,7 @@ from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.ir.c_arithmetic import EXACT, converted, fold
-from wattslice.launches.layouts import (
-    NO_LAYOUT,
-    NUMBERS,
-    Layout,
-    Member,
-    is_named,
-    layout_of,
-    object_name,
-    scalars_of,
-)
+from wattslice.launches.layouts import NO_LAYOUT, NUMBERS, Layout, Member, is_named, layout_of, object_name
 
 MOST_ARGC = 16
 """Up to here the values that follow from argc are known for each argc."""
@@ -401,6 +392,11 @@ def places_of(*values: Value) -> tuple[Pointer, ...]:
     return tuple(dict.fromkeys(one for places in perhaps for one in places if isinstance(one, Pointer)))
 
 
+def may_point(value: Value) -> bool:
+    """Whether a value is an address, or one of some objects."""
+    return bool(value.around) if isinstance(value, Unknown) else isinstance(value, Pointer)
+
+
 def one_of(condition: Unknown, *values: Value) -> Unknown:
     """One of these values, or of what they may be: which, `condition` does not tell."""
     names: tuple[str, ...] | None = ()
@@ -705,12 +701,15 @@ class Memory:
         part = Storage(variable.name, part_of=where)
         self.frames[-1][variable] = where.storage if where.offset == 0 else part
 
-    def _lay_out(self, storage: Storage, type_: ir.Type) -> None:
-        """Say what is where in an object, and what is fixed of it."""
+    def _layout(self, type_: ir.Type) -> Layout:
         layout = self._layouts.get(id(type_))
         if layout is None:
             layout = self._layouts[id(type_)] = layout_of(type_)
-        storage.layout = layout
+        return layout
+
+    def _lay_out(self, storage: Storage, type_: ir.Type) -> None:
+        """Say what is where in an object, and what is fixed of it."""
+        storage.layout = layout = self._layout(type_)
         if self._pins and storage.is_named:
             for offset, member in layout.members.items():
                 name = f"{storage.name}{member.name}"
@@ -827,7 +826,7 @@ class Memory:
 
     def forget_object(self, storage: Storage, offset: int, type_: ir.Type, why: Unknown) -> None:
         """An object that may be a part of another becomes unknown."""
-        parts = (at for at, _ in scalars_of(type_, 0))
+        parts = self._layout(type_).scalars
         self._forget_cells(storage, offset, offset + (type_.size_bytes or MAX_CELLS * 64), why, parts)
 
     def forget_bytes(self, pointer: Pointer, size_bytes: int, why: Unknown) -> None:
@@ -842,9 +841,9 @@ class Memory:
             storage = storage.part_of.storage
         if not storage.is_given:
             known = (begin, *(begin + part for part in parts), *storage.cells, *storage.members)
-            for key in dict.fromkeys(known):
-                if inside(key, begin, end) is not None:
-                    self._set(storage, key, _lost(why, storage, key))
+            every = dict.fromkeys(known)
+            keys = [key for key in every if begin <= key < end or inside(key, begin, end) is not None]
+            self._lose(storage, keys, why)
 
     def forget(self, storage: Storage, why: Unknown) -> None:
         """Everything in `storage` becomes unknown."""
@@ -858,8 +857,13 @@ class Memory:
             for key in keys:
                 self._put(storage, key, why)
             return
-        for key in dict.fromkeys((*storage.cells, *storage.members)) or (0,):
-            self._set(storage, key, _lost(why, storage, key))
+        self._lose(storage, dict.fromkeys((*storage.cells, *storage.members)) or (0,), why)
+
+    def _lose(self, storage: Storage, keys: Collection[int], why: Unknown) -> None:
+        """Cells become unknown, which may be hundreds each time that an object is given to a library."""
+        storage.writes += len(keys)
+        for key in keys:
+            self._put(storage, key, _lost(why, storage, key))
 
     def forget_behind(self, pointer: Pointer, why: Unknown) -> None:
         """What a function that gets a pointer may write becomes unknown: the length of a vector stays."""
@@ -945,18 +949,17 @@ class Memory:
         comes from the other. Where anything else decides, numbers
         that the paths do not agree on are as unknown as the condition.
         """
-        cells = tuple(dict.fromkeys((*first, *second)))
-        views: list[tuple[Value, Value]] = []
-        for cell in cells:
-            before = self.current(cell)
-            views.append((first.get(cell, before), second.get(cell, before)))
-        apart = [view for view in views if view[0] is not view[1]]
+        views: list[tuple[Cell, Value, Value, Value]] = []
+        for cell in {**first, **second}:
+            before = cell[0].cells.get(cell[1], _MISSING)
+            views.append((cell, before, first.get(cell, before), second.get(cell, before)))
+        apart = [(one, two) for _, _, one, two in views if one is not two]
         lost_first = sum(_is_lost(mine, other) for mine, other in apart)
         lost_second = sum(_is_lost(other, mine) for mine, other in apart)
         second_wins = lost_second < lost_first or (lost_second == lost_first and not second)
         second_wins = second_wins and not is_first
         made: dict[tuple[int, int, int], Value] = {}  # of two in an object: what was lost as a whole is one
-        for cell, (one, two) in zip(cells, views, strict=True):
+        for cell, before, one, two in views:
             winner, other = (two, one) if second_wins else (one, two)
             chosen = other if isinstance(winner, Unknown) else winner
             if not condition.is_option and not same(one, two):
@@ -964,7 +967,7 @@ class Memory:
                 if pair not in made:
                     made[pair] = _undecided(cell, one, two, chosen, condition)
                 chosen = made[pair]
-            if chosen is not self.current(cell):  # a default that stays is no change
+            if chosen is not before:  # a default that stays is no change
                 self._put(*cell, chosen)
 
 

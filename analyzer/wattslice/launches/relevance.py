@@ -201,10 +201,13 @@ class DefUseReader:
             asked = ir.walk_expressions(node.arguments[0])
             found.defines.update(a.place.variable for a in asked if isinstance(a, ir.Read))
         given_back = node.type.element
-        for argument in node.arguments if given_back is not None else ():
+        given = None if given_back is None else scalar_types(given_back)
+        for argument in node.arguments if given is not None else ():
             root = base_of(argument)
-            if isinstance(root, ir.AddressOf) and given_back is not None:
-                self.reached.append((root.variable, scalar_types(given_back)))  # what writes there writes it
+            if isinstance(root, ir.AddressOf) and given is not None:
+                self.reached.append((root.variable, given))  # what writes there writes it
+            elif given and (of := argument.type.element) is not None and of.kind is ir.TypeKind.RECORD:
+                self.reached += ((one, given) for one in scalar_types(of))  # of any container
         if (setting := _SETTINGS.get(node.name.removeprefix("std::"))) is not None:
             found.uses.add(setting)
             if "get" not in node.name:
@@ -303,9 +306,12 @@ _FOLLOWED = frozenset(
         "std::function",
         "std::vector",
         "std::deque",
+        "std::list",
         "std::array",
         "std::map",
         "std::unordered_map",
+        "std::set",
+        "std::unordered_set",
         "std::reference_wrapper",
         "std::tuple",
         *INPUT_STREAMS,

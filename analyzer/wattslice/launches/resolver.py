@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -304,7 +305,10 @@ def resolve_launches(
         if chosen:
             found = tuple(_overridden(override, found[0]) for override in chosen)
         launches.extend(with_accessor_sizes(_with_settings(launch, overrides), pins) for launch in found)
-    told = tuple(Assumption("PW011", one.line, one.message, one.fix) for one in program.assumed)
+    told = tuple(
+        Assumption("PW011", one.line, one.message, one.fix, "" if one.file == program.file else one.file)
+        for one in program.assumed
+    )
     return tuple(replace(one, assumptions=(*one.assumptions, *told)) for one in of_few_instances(launches))
 
 
@@ -440,11 +444,11 @@ def _as_run(
     """
     if not run:
         return tuple(plain)
-    before = {(instance.node, values_of(instance)) for instance in plain if instance.is_certain}
+    before, now = _made(plain), _made(run)
     marked = [
-        instance
-        if not instance.is_certain or (instance.node, values_of(instance)) in before
-        else replace(instance, given=arguments)
+        replace(instance, given=arguments)
+        if instance.is_certain and before.get(instance.node) != now[instance.node]
+        else instance
         for instance in run
     ]
     if not arguments.is_found:
@@ -457,6 +461,16 @@ def _as_run(
             *(instance for instance in plain if instance.node in better),
         ]
     )
+
+
+def _made(instances: Sequence[LaunchInstance]) -> dict[ir.LaunchCall, Counter[object]]:
+    """The certain launches of each node: with which numbers, and how often."""
+    found: dict[ir.LaunchCall, Counter[object]] = {}
+    for one in instances:
+        if one.is_certain:
+            number = one.times if isinstance(one.times, int) else None
+            found.setdefault(one.node, Counter())[values_of(one), number] += 1
+    return found
 
 
 def _of_origin(

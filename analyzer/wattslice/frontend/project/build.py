@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice.frontend.inputs import followed, is_folder, note_file, repository_root
-from wattslice.frontend.parse_options import FAST_MATH
+from wattslice.frontend.parse_options import FAST_MATH, OtherBuild
 from wattslice.frontend.project.makefile import UNTOLD, Line, Makefile, Run, fits, read_makefile, text_of_file
 from wattslice.patterns import regex
 
@@ -350,11 +350,15 @@ def _test(cmake: Cmake, words: list[str], line: Line) -> None:
 
 
 class CompileFlags(Struct, frozen=True):
-    """`-D` and `-I` of a source, as the build gives them; `fast_math`: where it gives `--use_fast_math`."""
+    """`-D` and `-I` of a source, as the build gives them; `fast_math`: where it gives `--use_fast_math`.
+
+    `others`: how the build compiles it as well, with other definitions.
+    """
 
     definitions: tuple[str, ...] = ()
     include_directories: tuple[Path, ...] = ()
     fast_math: str = ""
+    others: tuple[OtherBuild, ...] = ()
 
 
 _DEFINITION = regex(r"[A-Za-z_]\w*(\([^()]*\))?(=.*)?", re.DOTALL)
@@ -419,6 +423,7 @@ def _of_makefile(makefile: Makefile, source: Path, top: Path) -> CompileFlags | 
         names = [name for name in makefile.variables if _FOR_NVCC.search(name)]
         words = " ".join(makefile.expanded(makefile.variables[name]) for name in names).split()
         return flags_in(words, makefile.folder, top, "Makefile") if words else None
+    found: dict[str, CompileFlags] = {}
     for rule in makefile.rules:
         asked = _asked_of(rule.prerequisites, rule.targets, source)
         made = "".join(rule.targets[:1]).replace("%", source.stem)
@@ -426,9 +431,21 @@ def _of_makefile(makefile: Makefile, source: Path, top: Path) -> CompileFlags | 
         for line, text in makefile.recipe(rule, asked or "", target):
             words = text.replace('"', "").replace("'", "").replace("\\", "").split()
             is_named = any(fits(word, source.name) for word in words if _COMPILED.search(word))
-            if is_named or (asked is not None and "-o" in words and _compiles(words)):
-                return flags_in(words, makefile.folder, top, f"{line.file.name}:{line.number}")
-    return None
+            if (is_named and not found) or (
+                (is_named or (asked is not None and "-o" in words)) and _compiles(words)
+            ):
+                where = f"{line.file.name}:{line.number}"
+                found.setdefault(where, flags_in(words, makefile.folder, top, where))
+    return _first(found)
+
+
+def _first(found: Mapping[str, CompileFlags]) -> CompileFlags | None:
+    """The first of several ways to compile a source; it names the others. None where there is none."""
+    first = next(iter(found.values()), None)
+    if first is None:
+        return None
+    others = (OtherBuild(where, flags.definitions) for where, flags in found.items())
+    return replace(first, others=tuple(one for one in others if {*one.definitions} != {*first.definitions}))
 
 
 def _wanted_for(makefile: Makefile, made: str) -> str:
@@ -448,7 +465,7 @@ def _wanted_for(makefile: Makefile, made: str) -> str:
 
 
 def _compiles(words: list[str]) -> bool:
-    return any(re.search(r"(?:nvcc|clang|g\+\+|gcc|hipcc|CC)", word) for word in words[:2])
+    return any(re.search(r"(?:nvcc|clang(?!-[a-z])|g\+\+|gcc|hipcc|CC)", word) for word in words[:2])
 
 
 def _asked_of(prerequisites: tuple[str, ...], targets: tuple[str, ...], source: Path) -> str | None:
@@ -462,18 +479,24 @@ def _asked_of(prerequisites: tuple[str, ...], targets: tuple[str, ...], source: 
 
 
 def _of_cmake(cmake: Cmake, source: Path) -> CompileFlags:
-    names = {p.name for p in cmake.programs if any(fits(word, source.name) for word in p.sources)}
+    programs = [p.name for p in cmake.programs if any(fits(word, source.name) for word in p.sources)]
+    found = {f"{name} of {_CMAKE}": _as_target(cmake, source, name) for name in programs}
+    return _first(found) or _as_target(cmake, source, None)
+
+
+def _as_target(cmake: Cmake, source: Path, name: str | None) -> CompileFlags:
+    """How CMake compiles a source for a target; None: for nothing that is known."""
     own = [
         flag
         for flag in cmake.flags
         if flag.target is None
-        or (flag.target in names and flag.is_own)
+        or (flag.target == name and flag.is_own)
         or fits(flag.target, source.name)  # a property of the source
     ]
     words = [*_words_of_all(cmake), *(flag.word for flag in own if not flag.is_link)]
     found = [flags_in(words, cmake.folder, cmake.top, _CMAKE)]
     waiting = [flag.word for flag in own if flag.is_link]
-    seen = set(names)
+    seen = {name}
     while waiting:
         target = waiting.pop(0)
         where = next((one for one in _beside(cmake) if any(p.name == target for p in one.programs)), None)

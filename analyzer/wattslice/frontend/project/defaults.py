@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from wattslice import ir
+from wattslice.frontend.parse_options import ParseOptions
 from wattslice.frontend.project.build import MAKEFILES, folders_above
 from wattslice.frontend.project.makefile import text_of_file
 from wattslice.patterns import regex
@@ -31,7 +32,7 @@ _FEWEST_USES = 3
 
 def doubtful_defaults(source: Path, text: str, given: Collection[str]) -> Iterator[ir.AssumedOfText]:
     """Those in a text that build files around it name; `given`: the definitions that are known."""
-    known = {re.split(r"[=(]", definition)[0] for definition in given}
+    known = {*map(_name_of, given)}
     found = {m[1]: m for m in _DEFAULT.finditer(text) if m[1] not in known}
     used = {name: m for name, m in found.items() if len(re.findall(rf"\b{name}\b", text)) >= _FEWEST_USES}
     folders = folders_above(source.resolve()) if used else ()
@@ -40,7 +41,26 @@ def doubtful_defaults(source: Path, text: str, given: Collection[str]) -> Iterat
         value = re.split(r"//|/\*", default[2])[0].strip()
         if (place := _named_in(folders, name, value)) is not None:
             message = f"{name} assumed {value}, its default in the source: {place} gives it another value"
-            yield ir.AssumedOfText(line, f"{message} in a way that is not followed", f"-D {name}=VALUE")
+            yield ir.AssumedOfText(
+                str(source), line, f"{message} in a way that is not followed", f"-D {name}=VALUE"
+            )
+
+
+def other_builds(source: Path, options: ParseOptions, texts: Sequence[str]) -> Iterator[ir.AssumedOfText]:
+    """How else the build compiles a file, where that defines what its texts, headers among them, name."""
+    for other in options.others:
+        names = {_name_of(one) for one in {*other.definitions} ^ {*options.defines}}
+        if any(re.search(rf"\b{name}\b", text) for name in names for text in texts):
+            own, flags = (
+                " ".join(f"-D {one}" for one in given) or "no -D"
+                for given in (options.defines, other.definitions)
+            )
+            message = f"{own} assumed: {other.where} compiles the file with {flags}"
+            yield ir.AssumedOfText(str(source), 1, message, "-D NAME=VALUE")
+
+
+def _name_of(definition: str) -> str:
+    return re.split(r"[=(]", definition)[0]
 
 
 def _named_in(folders: Sequence[Path], name: str, value: str) -> str | None:

@@ -35,6 +35,9 @@ from wattslice.workload.instructions.value_graph import (
     varying,
 )
 
+PARTIAL_COPIES = 4.0
+"""Copies of a loop up to which pointers that are read under predicates are copied in each round."""
+
 
 class Charge(Struct, frozen=True):
     """`number` instructions of `kind` for each run of `region`, for the text at `span` (None: the head).
@@ -112,6 +115,7 @@ class _Charger:
         self.pointers: dict[Value, LoopLevel] = {}
         self.products: dict[Value, Value] = {}  # of a fused multiply-add
         self.scaling: set[tuple[LoopLevel | None, int]] = set()  # loops with an element size in a register
+        self.copying: set[LoopLevel] = set()  # loops that copy a pointer in each round
         self.takes_along: set[Value] = set()  # linear forms whose cost has the products in them already
         self.stepped: dict[
             tuple[LoopLevel, Terms], list[Value]
@@ -560,13 +564,18 @@ class _Charger:
         value.inputs = [self.part(outside, value, before, place)] if outside else []
         if stride.shape is Shape.CONSTANT:
             # the copies of an unrolled body share the pointer unless strides are known only at run time
-            shared = loop.unroll if loop.steps_pointers or value.bits != 64 else 1.0
-            value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) / shared),)
+            is_shared = loop.steps_pointers or value.bits != 64
+            rounds = loop.rounds_made if is_shared else 1.0
+            value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) * rounds),)
+            is_guarded = value.form.is_guarded and is_shared and value.bits == 64
+            if is_guarded and 1.0 < loop.unroll <= PARTIAL_COPIES and loop not in self.copying:
+                self.copying.add(loop)
+                value.cost += ((InstructionKind.MOV, 2.0 * rounds),)  # to where predicates let it be read
             if loop.left_over and loop.trips:  # what is left over has an address computed anew
                 anew = 1.0 / loop.trips
                 value.cost += ((InstructionKind.IADD, anew), (InstructionKind.IMAD, anew))
             is_split = value.bits == 64 and not value.form.is_wide and self.isa is not Isa.XMAD
-            if is_split and shared == loop.unroll:
+            if is_split and (is_shared or loop.unroll == 1.0) and not (is_guarded and loop.unroll > 1.0):
                 index = tuple((t, c) for t, c in outside if not t.is_pointer)
                 self.stepped.setdefault((loop, index), []).append(value)
         else:
@@ -591,7 +600,7 @@ class _Charger:
             if (index or loop.scales_counter or loop.unroll == 1.0) and not loop.copies_leave:
                 of_loop.setdefault(loop, []).append(pointers)
         for loop, groups in of_loop.items():
-            share = 1.0 / loop.unroll
+            share = loop.rounds_made
             groups.sort(key=len)
             every = [value for group in groups for value in group]
             if loop.unroll == 1.0:

@@ -122,6 +122,20 @@ _PURE = frozenset(
 )
 
 
+def working_type(call: Intrinsic) -> Type:
+    """What a function computes with: a floating-point type where there is one."""
+    types = (call.type, *(argument.type for argument in call.arguments))
+    return next((type_ for type_ in types if type_.kind is TypeKind.FLOAT), call.type)
+
+
+def computes_only(call: Intrinsic) -> bool:
+    """Whether a function does nothing but compute its result of its arguments."""
+    classes = {count.operation for count in call.operations}
+    reads_memory = any(a.type.kind is TypeKind.POINTER for a in call.arguments)
+    pure = classes <= _PURE and not reads_memory and (bool(classes) or call.semantics in _ARITHMETIC)
+    return pure and call.semantics is not Semantics.EFFECT
+
+
 class Expressions(Memory):
     """Lowers expressions."""
 
@@ -367,8 +381,7 @@ class Expressions(Memory):
             if _CONVERTS.match(expr.name):
                 return self.cast(inputs[0], expr.arguments[0].type, expr.type, region)
             return inputs[0]
-        types = (expr.type, *(argument.type for argument in expr.arguments))
-        working = next((type_ for type_ in types if type_.kind is TypeKind.FLOAT), expr.type)
+        working = working_type(expr)
         if expr.semantics is Semantics.FMA and working.kind is TypeKind.INT and len(inputs) == 3:
             product = self.binary(BinaryOp.MUL, inputs[0], inputs[1], working, region)
             return self.binary(BinaryOp.ADD, product, inputs[2], working, region)
@@ -388,10 +401,7 @@ class Expressions(Memory):
             self.clobber((), True, None)
             return self.joined([], region)
         written = tuple(a.variable for a in expr.arguments if isinstance(a, AddressOf))
-        reads_memory = any(a.type.kind is TypeKind.POINTER for a in expr.arguments)
-        pure = classes <= _PURE and not reads_memory and (bool(classes) or expr.semantics in _ARITHMETIC)
-        pure = pure and expr.semantics is not Semantics.EFFECT
-        if pure and K.SHFL not in dict(cost):
+        if computes_only(expr) and K.SHFL not in dict(cost):
             value = self.function(expr, working, tuple(inputs), cost, region)
             if expr.semantics is Semantics.SQRT:
                 self.known.roots.add(value)

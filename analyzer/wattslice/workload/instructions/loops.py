@@ -78,8 +78,8 @@ from wattslice.ir.rewriting import is_same_text
 from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
 from wattslice.workload.instructions.constants import is_counted, with_constants
-from wattslice.workload.instructions.expressions import Expressions, Step, Steps
-from wattslice.workload.instructions.kinds import Cost, InstructionKind
+from wattslice.workload.instructions.expressions import Expressions, Step, Steps, computes_only, working_type
+from wattslice.workload.instructions.kinds import Cost, InstructionKind, call_cost
 from wattslice.workload.instructions.operators import is_power
 from wattslice.workload.instructions.value_graph import (
     AT_START,
@@ -275,16 +275,25 @@ class Loops(Expressions):
             steps_on = steps_on and (constant or not self.is_long_way(stmt))
             is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
             is_plain = size - body.products <= FURTHER_ARITHMETIC
-            steps_on = steps_on and Trait.DIVISION not in body.has
+            steps_on = steps_on and body.has.isdisjoint((Trait.DIVISION, Trait.LONG_ARM))
             if steps_on and is_small and not may_load and (Trait.LOADS in body.has or is_plain):
-                unroll = FURTHER_UNROLL
-        left_over = 0
+                starts = (self.environment.get(variable, _NOTHING).number for variable in ones)
+                counts = not constant and any(start is not None for start in starts)
+                unroll = PARTIAL_UNROLL if counts and _needs_sums(stmt, ones) else FURTHER_UNROLL
+        left_over, more_rounds = 0, 0.0
         if trips is not None and not full:
-            is_further = unroll == FURTHER_UNROLL and not constant and trips == int(trips) >= PARTIAL_UNROLL
-            unroll = max(1.0, min(unroll, trips))
+            is_whole = not constant and trips == int(trips)
+            is_further = unroll == FURTHER_UNROLL and is_whole and trips >= PARTIAL_UNROLL
+            made, unroll = unroll, max(1.0, min(unroll, trips))
             if is_further:
                 left_over = int(trips % PARTIAL_UNROLL)
                 unroll = unroll if trips >= FURTHER_UNROLL else trips / _rounds(int(trips) - left_over)
+            is_inside = any(not level.is_unrolled for level in self.stack)
+            if is_whole and unroll > 1.0 and not is_inside and stride is None and exits is None:
+                left_over = int(trips % (min(made, PARTIAL_UNROLL) if stmt.unroll in (None, 0) else made))
+                in_copies = int(trips) - left_over
+                in_rounds = _rounds(in_copies) if is_further else in_copies / made
+                more_rounds = (in_rounds + left_over) / trips - 1.0 / unroll
         while most is not None and not full and most % unroll:
             unroll = max(1.0, unroll // 2)
         rounds = None
@@ -310,6 +319,7 @@ class Loops(Expressions):
             scales_counter=scales_counter,
             wraps=not all(map(_may_not_wrap, counters.values())),
             left_over=left_over,
+            more_rounds=more_rounds,
             may_load=may_load,
         )
 
@@ -629,7 +639,7 @@ class Loops(Expressions):
                 if initial.shape is Shape.CONSTANT and initial.number is not None:
                     self.known.starts[head] = initial.number
                 if increment.shape is Shape.CONSTANT:
-                    adds = 1.0 / level.unroll
+                    adds = level.rounds_made
                 else:  # two words of a pointer in each copy
                     adds = 2.0 if is_pointer else math.ceil(level.unroll / 2) / level.unroll
                 moves = is_pointer and adds == 2.0 and level.unroll == 1.0
@@ -660,7 +670,7 @@ class Loops(Expressions):
         condition = yield self.expression(stmt.condition, stmt.test_region)
         if level.is_unrolled:  # what it updates counts on, what it decides is known
             return None
-        rounds = 1.0 if level.copies_leave else 1.0 / level.unroll
+        rounds = 1.0 if level.copies_leave else level.rounds_made
         counters = _counters(stmt, self.facts.loops[stmt])
         further = {e.right_region for e in walk_expressions(stmt.condition) if isinstance(e, Logical)}
         for value in self.created[before:]:
@@ -687,8 +697,14 @@ class Loops(Expressions):
             guard = ((InstructionKind.ISETP, 2.0), (InstructionKind.BRANCH, 2.0), (InstructionKind.MOV, 2.0))
             self.decide(self.guard, around.entry_region, _DIVIDED, ())
         elif is_divided:
-            more = ((InstructionKind.IADD, 5.0), (InstructionKind.LOP, 1.0), (InstructionKind.MOV, 3.0))
-            tests = min(level.left_over, 2)
+            is_skipped = level.left_over == level.trips  # no round of copies, nor what it starts with
+            more = (
+                (InstructionKind.IADD, 2.0 if is_skipped else 5.0),
+                (InstructionKind.LOP, 1.0),
+                (InstructionKind.MOV, 1.0 if is_skipped else 3.0),
+            )
+            is_inside = any(not one.is_unrolled for one in self.stack[:-1])
+            tests = min(level.left_over, 2) if is_inside else 0
             more += ((InstructionKind.MOV, (level.unroll > PARTIAL_UNROLL) + float(level.left_over > 0)),)
             guard = ((InstructionKind.ISETP, 4.0 + tests), (InstructionKind.BRANCH, 3.0 + tests), *more)
         guard += ((InstructionKind.ISETP, float(len(further))),) * bool(further and counters)
@@ -748,6 +764,60 @@ def _rounds(iterations: int) -> int:
 def expr_is_transparent(expr: Expr) -> bool:
     """Casts and the like, which change no constant's being one."""
     return not isinstance(expr, Load | InlinedCall | Intrinsic | Assign | Increment)
+
+
+class _Follows(Enum):
+    """What a number has to do with a counter: it stays, it is the counter, a sum of it or a multiple."""
+
+    NOT = auto()
+    IS_IT = auto()
+    IN_SUM = auto()
+    OTHERWISE = auto()  # or changes for itself
+
+
+def _needs_sums(loop: Loop, counters: set[Variable]) -> bool:
+    """Whether a body needs sums or multiples of a counter other than in addresses: `i + k < n`, not `k < i`.
+
+    The test of the copies then reads the counter, too, and ptxas makes no further ones.
+    """
+    written = {key[0] if isinstance(key, tuple) else key for key in written_below(loop)[0]}
+    known = dict.fromkeys(written, _Follows.OTHERWISE) | dict.fromkeys(counters, _Follows.IS_IT)
+
+    def kind(expr: Expr, *, in_sum: bool = False) -> _Follows:
+        match expr:
+            case Constant() | Builtin():
+                return _Follows.NOT
+            case Read(place=place):
+                return known.get(place.variable, _Follows.NOT)
+            case Cast(operand=operand) if expr.type.kind is operand.type.kind is TypeKind.INT:
+                return kind(operand, in_sum=in_sum)
+            case Binary(op=op, left=left, right=right):
+                kinds = {kind(one, in_sum=op in _SUMS) for one in (left, right)}
+                if kinds <= {_Follows.NOT} or _Follows.OTHERWISE in kinds:
+                    return max(kinds, key=lambda one: one.value)
+                factors = (left, right) if op is BinaryOp.MUL else (right,) if op is BinaryOp.SHL else ()
+                is_sum = op in _SUMS or any(isinstance(strip_casts(one), Constant) for one in factors)
+                return _Follows.IN_SUM if is_sum or (in_sum and op is BinaryOp.MUL) else _Follows.OTHERWISE
+            case _:
+                return _Follows.OTHERWISE
+
+    def needs(expr: Expr) -> bool:
+        """Whether `expr` does."""
+        if (own := kind(expr)) is not _Follows.OTHERWISE:
+            return own is _Follows.IN_SUM
+        below = children(expr)
+        if isinstance(expr, InlinedCall):
+            known.update({one: kind(given) for one, given in zip(expr.parameters, below, strict=True)})
+        is_index = isinstance(expr, PointerOffset | InlinedCall)
+        return any(needs(one) for one in below if not is_index or kind(one) is _Follows.OTHERWISE)
+
+    for stmt in walk_statements(loop.body):
+        for expr in statement_expressions(stmt):
+            if isinstance(stmt, Declare):
+                known[stmt.variable] = kind(expr)
+            if needs(expr) and not (isinstance(stmt, Declare) and kind(expr) is _Follows.IN_SUM):
+                return True
+    return False
 
 
 def _shape(loop: Loop, facts: CodeFacts) -> LoopShape:
@@ -833,9 +903,9 @@ def _keeps_powers(step: Induction) -> bool:
 
 
 def _unrolls(body: CodeFacts, steps: _Steps) -> bool:
-    """Counted by constant steps, and with no more than short arms inside."""
+    """Counted by constant steps, and with no arm that returns."""
     counted = bool(steps) and all(_is_constant(step) and step.op in _SUMS for step in steps.values())
-    return counted and Trait.LONG_ARM not in body.has
+    return counted and not body.has.issuperset((Trait.LONG_ARM, Trait.RETURN))
 
 
 def _named(expr: Expr) -> set[Variable]:
@@ -943,6 +1013,9 @@ def may_skip(stmt: Stmt, *, is_in_switch: bool) -> bool:
 
 PREDICATED_SIZE = 12
 """Source operations in an arm, but for those made ahead of the loop, up to which it is predicated."""
+PREDICATED_INSTRUCTIONS, UNSYNCHRONISED_INSTRUCTIONS = 8, 20
+"""Instructions in an arm that loads nothing up to which it is predicated, and, in a loop and without another
+arm, branched around with no BSSY and BSYNC."""
 MOST_MADE = 256
 """Source operations in an arm above which it is not asked which of them copies of a loop have made."""
 ROTATION_SIZE = 3
@@ -1007,6 +1080,7 @@ class CodeFacts(Struct, eq=False):
     is_switch: bool = False
     size: float = 0.0
     products: int = 0  # multiplications: sums take them along
+    instructions: float = 0.0  # of functions, beyond their operations, less the products that sums take along
     has: set[Trait] = field(default_factory=set[Trait])
     elements: list[frozenset[Variable]] = field(default_factory=list[frozenset[Variable]])
     written: dict[EnvironmentKey, None] = field(default_factory=dict[EnvironmentKey, None])  # in their order
@@ -1027,13 +1101,28 @@ class CodeFacts(Struct, eq=False):
     def is_short_but(self, *traits: Trait) -> bool:
         """The same where `traits` do not matter."""
         is_plain = self.has.isdisjoint(_NEVER_PREDICATED.difference(traits))
-        return is_plain and (self.size <= PREDICATED_SIZE or self.size - self.resting <= PREDICATED_SIZE)
+        return is_plain and (
+            self.most_predicated >= self.size or self.most_predicated >= self.size - self.resting
+        )
+
+    @property
+    def most_predicated(self) -> float:
+        """Up to how many source operations it is predicated: those with loads to more."""
+        if Trait.LOADS in self.has:
+            return PREDICATED_SIZE - max(0.0, self.instructions)
+        return PREDICATED_INSTRUCTIONS - self.instructions
+
+    @property
+    def needs_no_sync(self) -> bool:
+        """Whether it is branched around, but by lanes that meet anyhow (in a loop)."""
+        is_plain = self.has.isdisjoint((*_NEVER_PREDICATED, Trait.LOADS))
+        return is_plain and self.size + self.instructions <= UNSYNCHRONISED_INSTRUCTIONS
 
     def is_short_without(self, known: Callable[[], float]) -> bool:
         """The same of an arm in an unrolled loop, where each copy has `known` operations made already."""
         if self.is_short or self.size > MOST_MADE or not self.has.isdisjoint(_NEVER_PREDICATED):
             return self.is_short
-        return self.size - self.resting - known() <= PREDICATED_SIZE
+        return self.size - self.resting - known() <= self.most_predicated
 
     @property
     def resting(self) -> float:
@@ -1067,12 +1156,9 @@ class CodeFacts(Struct, eq=False):
     def guarded_alone(self, counters: frozenset[Variable]) -> list[Guarded]:
         """The accesses that an `if` decides about and whose addresses no pointer has that steps along.
 
-        All loads where none is made in any case; else those at multiples of one of `counters`, but by two,
-        where neither the other arm has any nor an access in any case the same index.
+        Those at multiples of one of `counters`, but by two, where neither the other arm has any nor an access
+        in any case the same index.
         """
-        loads = [one for one in self.accesses if one.is_load]
-        if all(one.condition is not None for one in loads):
-            return loads
         scaled = [one for one in self.accesses if not one.scaled.isdisjoint(counters)]
         steady = [one.index for one in scaled if one.condition is None]
         arms = {(one.condition, one.arm) for one in scaled}
@@ -1099,6 +1185,7 @@ class CodeFacts(Struct, eq=False):
         """Add what a nested stretch does."""
         self.size += inner.size
         self.products += inner.products
+        self.instructions += inner.instructions
         own = {Trait.BREAK} if inner.is_loop or inner.is_switch else set[Trait]()
         self.accesses += (
             one
@@ -1123,7 +1210,16 @@ class CodeFacts(Struct, eq=False):
 
 
 _NEVER_PREDICATED = frozenset(
-    (Trait.NESTED, Trait.EXIT, Trait.BREAK, Trait.CONTINUE, Trait.RETURN, Trait.INTRINSIC, Trait.DIVISION)
+    (
+        Trait.NESTED,
+        Trait.EXIT,
+        Trait.BREAK,
+        Trait.CONTINUE,
+        Trait.RETURN,
+        Trait.INTRINSIC,
+        Trait.DIVISION,
+        Trait.MEETS_OTHERS,
+    )
 )
 
 
@@ -1250,6 +1346,7 @@ def _note_expressions(top: Expr, facts: CodeFacts, *, is_fast: bool) -> list[Blo
             index, scaled = _scaled_index(place)
             facts.accesses.append(Guarded(isinstance(expr, Load), index, scaled, condition, arm))
         facts.products += isinstance(expr, Binary) and expr.op is BinaryOp.MUL
+        facts.instructions -= _takes_product(expr)
         if _is_division(expr) and not (is_fast and expr.type.is_float):
             facts.has.add(Trait.DIVISION)
         if isinstance(expr, PointerOffset):
@@ -1260,8 +1357,10 @@ def _note_expressions(top: Expr, facts: CodeFacts, *, is_fast: bool) -> list[Blo
             facts.stores[expr.place.space, expr.place.root] = None
             facts.has.add(Trait.MEETS_OTHERS)
         elif isinstance(expr, Intrinsic):
-            if expr.semantics not in _ONE_INSTRUCTION:
+            if (number := _straight_code(expr, is_fast=is_fast)) is None:
                 facts.has.add(Trait.INTRINSIC)
+            else:
+                facts.instructions += number - sum(number for _, number in own_operations(expr))
             if _EXCHANGE.match(expr.name):
                 facts.has.add(Trait.MEETS_OTHERS)
             if expr.semantics is Semantics.BARRIER:
@@ -1282,7 +1381,32 @@ def _note_expressions(top: Expr, facts: CodeFacts, *, is_fast: bool) -> list[Blo
 
 
 _ONE_INSTRUCTION = (Semantics.MIN, Semantics.MAX, Semantics.ABS, Semantics.FMA)
-"""Functions that an arm may have and still be predicated."""
+
+
+def _straight_code(call: Intrinsic, *, is_fast: bool) -> float | None:
+    """The instructions of a function that an arm may have and still be predicated; None: it branches, or does
+    more than compute.
+    """
+    if call.semantics in _ONE_INSTRUCTION or call.semantics is Semantics.IDENTITY:
+        return 1.0
+    if not computes_only(call):
+        return None
+    cost = call_cost(call.name, working_type(call), call.operations, fast=is_fast)
+    return None if InstructionKind.BRANCH in dict(cost) else sum(number for _, number in cost)
+
+
+def _takes_product(expr: Expr) -> bool:
+    """Whether a sum takes a product along."""
+    match expr:
+        case Binary(op=BinaryOp.ADD | BinaryOp.SUB, left=left, right=right):
+            parts = (left, right)
+        case Assign(op=BinaryOp.ADD | BinaryOp.SUB, value=value):
+            parts = (value,)
+        case _:
+            return False
+    return any(isinstance(one, Binary) and one.op is BinaryOp.MUL for one in map(strip_casts, parts))
+
+
 _EXCHANGE = regex(r"(__)?(shfl|ballot|any|all|match|reduce|uni|syncwarp|threadfence)(_|$)")
 _ASSEMBLY = regex(r"asm |__(dp[24]a|match_|reduce_|funnelshift|activemask)")
 """Functions that the headers of CUDA 13 write in inline assembly (SASS: stores stay in loops with them)."""

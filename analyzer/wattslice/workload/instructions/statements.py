@@ -300,7 +300,10 @@ class Lowering(Loops):
             cost, is_predicated = (), True
         else:
             leaves = stmt.otherwise is None and isinstance(stmt.then.statements[-1], Return | Break)
-            synchronises = 0.0 if condition.is_uniform or leaves else 2.0  # who leaves does not come back
+            meets = stmt.otherwise is None and self.facts.blocks[stmt.then].needs_no_sync
+            meets = meets and any(not level.is_unrolled for level in self.stack)
+            # who leaves does not come back
+            synchronises = 0.0 if condition.is_uniform or leaves or meets else 2.0
             cost = ((InstructionKind.BRANCH, 1.0 + synchronises),)
             if stmt.otherwise is not None:
                 self.decide(guard, stmt.then.region, ((InstructionKind.BRANCH, 1.0),), ())

@@ -42,7 +42,8 @@ class LoopLevel(Struct, eq=False):
     iteration has elements of its own, as it begins with them. `guard`: all that decides how often it runs.
     `is_left`: a jump leaves it, or one of its iterations. `rounds`: how often it runs, divided before it.
     `scales_counter`: indices have its counter only multiplied by a constant. `wraps`: its counter may.
-    `may_load`: it loads, but no iteration is sure to. `left_over`: iterations behind its last round.
+    `may_load`: it loads, but no iteration is sure to. `left_over`: iterations behind its last round;
+    `more_rounds`: those that they take, and rounds of fewer copies, for each iteration.
     """
 
     parent: LoopLevel | None
@@ -67,12 +68,18 @@ class LoopLevel(Struct, eq=False):
     wraps: bool = False
     may_load: bool = False
     left_over: int = 0
+    more_rounds: float = 0.0
     guard: Value = field(default_factory=lambda: Value(Shape.PLAIN, AT_START))
 
     @property
     def copies(self) -> float:
         """Iterations of the source that stand side by side in the machine code."""
         return self.trips or 1.0 if self.is_unrolled else self.unroll
+
+    @property
+    def rounds_made(self) -> float:
+        """Rounds for each iteration."""
+        return 1.0 / self.unroll + self.more_rounds
 
 
 class Shape(IdentityEnum):

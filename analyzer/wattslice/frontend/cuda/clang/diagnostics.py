@@ -105,6 +105,8 @@ class Undeclared(Struct, frozen=True):
     members: tuple[str, ...] = ()
 
 
+_RUNTIME_API = regex("cuda[A-Z]")
+"""Functions of the CUDA runtime, newer ones than our headers know: all give a `cudaError_t`."""
 _UNDECLARED = regex(r"^(?:use of undeclared|unknown type|no template named|no type named)"
                          r"(?: identifier| name)? ?'(?P<name>\w+)'(?P<in>.* in )?")  # fmt: skip
 
@@ -208,7 +210,10 @@ def declarations(names: tuple[Undeclared, ...]) -> bytes:
             case Role.VALUE:
                 lines.append(f"enum : int {{ {entry.name} = {_FIRST_VALUE + number} }};")
             case Role.FUNCTION:
-                lines.append(f"template <class... A> __attribute__((host, device)) int {entry.name}(A...);")
+                result = "cudaError_t" if _RUNTIME_API.match(entry.name) else "int"
+                lines.append(
+                    f"template <class... A> __attribute__((host, device)) {result} {entry.name}(A...);"
+                )
             case Role.TYPE:
                 lines.append(f"typedef int {entry.name};")
             case Role.RECORD:

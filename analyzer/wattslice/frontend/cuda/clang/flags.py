@@ -134,6 +134,7 @@ def with_build_flags(path: Path, options: ParseOptions) -> ParseOptions:
         defines=(*flags.definitions, *options.defines),
         unread=tuple(unread),
         fast_math=flags.fast_math if options.fast_math is None else options.fast_math,
+        others=flags.others,
     )
 
 

@@ -166,22 +166,26 @@ def _operators(text: bytes) -> int:
 
 # ---------------------------------------------------------------------------
 # ``k << <grid, block >> > (x)``: launch brackets torn apart by a formatter, and ``k<<<grid, {32, 8}>>>(x)``,
-# of which nvcc makes a dim3: clang refuses both.
+# of which nvcc makes a dim3; ``extern __shared__ float s[32][32]``, whose `extern` it leaves out: clang
+# refuses these.
 
 
 _TORN = regex(rb"<[ \t]*<[ \t]*<(?P<configuration>[^;{}]*?)>[ \t]*>[ \t]*>(?=\s*\()")
+_SIZED = regex(rb"\bextern\b(?=[ \t]+__shared__[ \t][^;{}\[\]=]*\[[^;\]]*[\w)][ \t]*\])")
 _LAUNCH = regex(rb"<<<(?:(?!<<<|>>>)[^;])*>>>(?=\s*\()")
 _BRACE = regex(rb"(?P<before><<<|,)[ \t]?(?P<blanks>\s*)\{")
 
 
-def readable_launches(source: bytes) -> bytes:
-    """`source` with such launches as clang reads them; everything else stays as it is, and where it is.
+def as_clang_reads(source: bytes) -> bytes:
+    """`source` with such places as clang reads them; everything else stays as it is, and where it is.
 
     The stubs call dim3 `$`, so that it finds room in the blank before a brace; without a blank, what follows
     in the line is a column further to the right.
     """
     if b"<< <" in source or b"< <<" in source:
         source = _TORN.sub(_joined, source)
+    if b"__shared__" in source and b"extern" in source:
+        source = _SIZED.sub(lambda found: b" " * len(found[0]), source)
     return _LAUNCH.sub(_constructed, source) if b"<<<" in source else source
 
 

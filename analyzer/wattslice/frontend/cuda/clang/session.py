@@ -42,12 +42,7 @@ from wattslice.frontend.cuda.clang.flags import (
     with_build_flags,
     with_compile_commands,
 )
-from wattslice.frontend.cuda.clang.guards import (
-    check_source,
-    may_exhaust_stack,
-    read_source,
-    readable_launches,
-)
+from wattslice.frontend.cuda.clang.guards import as_clang_reads, check_source, may_exhaust_stack, read_source
 from wattslice.frontend.cuda.clang.kinds import CursorKind, TypeKind
 from wattslice.frontend.cuda.clang.libclang import INCLUSION_VISITOR, Place, UnitHandle, library, place_of
 from wattslice.frontend.cuda.clang.macro_sizes import MacroSizes
@@ -165,7 +160,7 @@ class Clock:
 class _HeaderSearch(Struct, frozen=True):
     """Folders found so far for headers that no include folder has; our fallback headers come last.
 
-    `joined`: headers that clang has to see otherwise than they are (`readable_launches`).
+    `joined`: headers that clang has to see otherwise than they are (`as_clang_reads`).
     """
 
     source: Path
@@ -240,7 +235,7 @@ def _look_ahead(file: Path, own: bytes, options: ParseOptions, search: _HeaderSe
                 text = search.files.text_of(header)
                 suspicious = suspicious or may_exhaust_stack(text)
                 macros.add(text)
-                if (joined := readable_launches(text)) != text:
+                if (joined := as_clang_reads(text)) != text:
                     note_text(header, text)
                     search.joined.append((header, joined))
                 waiting.append((header, search.files.included_by(header)))
@@ -272,11 +267,11 @@ def parse_with_repairs(
     search = _HeaderSearch(file.resolve(), files)
     own = files.text_of(file)
     # What is known of the texts is given from memory: they may change on the disk, or be newer than it.
-    unsaved = ((file, readable_launches(own)),)
+    unsaved = ((file, as_clang_reads(own)),)
     if file != asked:
-        unsaved = (*unsaved, (asked.resolve(), readable_launches(source)))
+        unsaved = (*unsaved, (asked.resolve(), as_clang_reads(source)))
     own_names = (file.resolve(), asked.resolve())
-    unsaved += tuple((name, readable_launches(text)) for name, text in open_texts() if name not in own_names)
+    unsaved += tuple((name, as_clang_reads(text)) for name, text in open_texts() if name not in own_names)
     is_wary = options.is_wary and file not in _tried and _MAY_GROW.search(own) is not None
     if _look_ahead(file, own, options, search) or is_wary:
         from wattslice.frontend.cuda.clang.probe import refuse_if_fatal

@@ -594,8 +594,9 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
     values = in_turn(body, steps, order)
     # behind them what else they lead to; of a method whose `const` is made up the object too
     behind = (*values[: info.is_made_up and has_object(callee)], *given.addresses())
+    linked_as = callee.mangled_name
     return Call(
-        callee.mangled_name,
+        linked_as,
         name,
         (*values, *behind),
         result,
@@ -603,7 +604,7 @@ def _host_call(body: Body, node: Node, callee: Node) -> Expr:
         is_virtual=_is_virtual(node, callee),
         overriders=tuple(_overriders(body, callee)) if _is_virtual(node, callee) else (),
         looked_at=looked_at(body, info, len(values) - len(written)),
-        is_of_program=callee.mangled_name.startswith("_Z") and not info.is_builtin and not info.is_made_up,
+        is_of_program=linked_as.startswith("_Z") and not info.is_builtin and not info.is_made_up,
         is_elsewhere=is_elsewhere(body, info),
         has_header=has_header(body, info),
         order=(*order, *range(len(values), len(values) + len(behind))),
@@ -710,10 +711,23 @@ def _emplaced(body: Body, node: Node, callee: Node, arguments: Sequence[Node]) -
         return None  # a copy
     span = body.span(node)
     this = object_argument(body, node, span, of_library=True)
-    made = None if this is None else made_of(body, node.type, arguments, span, last_first(len(arguments)))
+    made = _holding(body, element, arguments) if len(arguments) == 1 else None
+    if made is None and this is not None:
+        made = made_of(body, node.type, arguments, span, last_first(len(arguments)))
     if this is None or made is None:
         return None
     return Call(callee.mangled_name, "push_back", (this, made), element, span)
+
+
+def _holding(body: Body, type_: ir.Type, arguments: Sequence[Node]) -> Expr | None:
+    """The `std::unique_ptr` that a pointer makes: to its class, or to one that begins with that."""
+    pointer = body.type(arguments[0])
+    if not type_.name.startswith("std::unique_ptr<") or pointer.element is None or not type_.fields:
+        return None
+    held = type_.fields[0].type.element
+    if held is None or (pointer.element != held and held.name in body.unit.one_of_several_bases):
+        return None
+    return ir.Construct((body.expr(arguments[0]),), (), type_, body.span(arguments[0]))
 
 
 def _is_named(node: Node, callee: Node) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice import ir
@@ -24,6 +25,7 @@ from wattslice.frontend.cuda.lowering.context import (
     file_scope_variable,
     is_callable_type,
 )
+from wattslice.frontend.cuda.lowering.expressions import thrown_if
 from wattslice.frontend.cuda.lowering.host_calls import has_object, member_initialisers, object_parameter
 from wattslice.frontend.cuda.lowering.lost_kernels import code_of
 from wattslice.frontend.cuda.lowering.macros import DEFINITION
@@ -95,19 +97,19 @@ def host_functions(
         if _launches(data) or called[key] & macros or called[key] & others:
             launching.append(key)
     file_scope = list(_file_scope(unit))
-
-    def cut(key: int) -> Function | None:
-        return _without_body(unit, hosts[key], file_scope)
-
     wanted = dict.fromkeys(launching)
     frontier = launching
     while frontier and len(wanted) < _MOST_FUNCTIONS:
         names = {word for key in frontier for word in _words_for(hosts[key])}
         frontier = [key for key in hosts if key not in wanted and called[key] & names]
         wanted.update(dict.fromkeys(frontier))
+    if frontier:  # the callers of these are more than are followed, but for main()
+        wanted.update((key, None) for key, node in hosts.items() if node.spelling == "main")
+    beyond = {word for key in frontier for word in _words_for(hosts[key])}
     used = {name for key in wanted for name in called[key]}
     read = [node for node in file_scope if node.spelling in used]
-    every, own = {node.spelling for node in read}, {node.spelling for node in read if _is_private(node)}
+    every = {node.spelling for node in read} | beyond
+    own = {node.spelling for node in read if _is_private(node)} | beyond
     every |= {n.spelling for n in hosts.values() if n.spelling in used and _gives_out(n)}
     others = [key for key in hosts if key not in wanted]  # which other files may call
     setting = [k for k in others if called[k] & (own if hosts[k].spelling in used else every)]
@@ -116,8 +118,9 @@ def host_functions(
     for key in launching:
         _report_dispatch(unit, hosts[key])
     last = max(_MOST_FUNCTIONS, len(wanted) - len(setting))
-    for number, key in enumerate(wanted):
-        function = _reused_or_lowered(unit, hosts[key], reuse) if number < last else cut(key)
+    cut = list(wanted)[last:]
+    for key in list(wanted)[:last]:
+        function = _reused_or_lowered(unit, hosts[key], reuse)
         if function is not None:
             result[key] = function
     initial = _initial_values(unit) if result else None
@@ -126,7 +129,9 @@ def host_functions(
         if ir.AT_EXIT in _callees(initial) and not any(node.name == "main" for node in result.values()):
             mains = (key for key, node in hosts.items() if node.spelling == "main")
             result |= {key: main for key in mains if (main := _reused_or_lowered(unit, hosts[key], reuse))}
-    _follow_helpers(unit, hosts, result, reuse, cut)
+    cut += _follow_helpers(unit, hosts, result, reuse, cut)
+    if cut:
+        result |= dict(_without_bodies(unit, hosts, called, cut, result))
     instances = {_pattern_of(f) for f in result.values() if f.mangled_name != f.name}
     lowered = (f for f in result.values() if f.mangled_name != f.name or _pattern_of(f) not in instances)
     return tuple(part for function in lowered for part in (function, *function.lambdas))
@@ -337,33 +342,28 @@ def _bytes_of(unit: Unit, function: Node) -> bytes:
 
 
 def _follow_helpers(
-    unit: Unit,
-    hosts: dict[int, Node],
-    result: dict[int, Function],
-    reuse: Reuse | None,
-    cut: Callable[[int], Function | None],
-) -> None:
-    """Functions called for their value, or that write through an argument, those near a launch first; what
-    is `cut` of those that are more than are followed.
+    unit: Unit, hosts: dict[int, Node], result: dict[int, Function], reuse: Reuse | None, cut: Collection[int]
+) -> Iterator[int]:
+    """Functions called for their value, or that write through an argument, those near a launch first; gives
+    those that are more than are followed. `cut`: others that are not followed.
     """
     by_name: dict[str, list[int]] = {}
     for key, node in hosts.items():
         for name in {node.spelling, node.mangled_name}:
             by_name.setdefault(name, []).append(key)
-    queue = deque(result.values())
+    queue, left = deque(result.values()), dict.fromkeys(cut)
     while queue:
-        has_room = len(result) < _MOST_FUNCTIONS
+        has_room = len(result) + len(left) < _MOST_FUNCTIONS
         for name in sorted(_callees(queue.popleft())):
             for key in by_name.get(name, ()):
-                if key in result or not _is_helper(unit, hosts[key]):
+                if key in result or key in left or not _is_helper(unit, hosts[key]):
                     continue
-                if has_room:
-                    function = _reused_or_lowered(unit, hosts[key], reuse)
-                    queue.extend(() if function is None else (function,))
-                else:
-                    function = cut(key)
-                if function is not None:
+                if not has_room:
+                    left[key] = None
+                    yield key
+                elif (function := _reused_or_lowered(unit, hosts[key], reuse)) is not None:
                     result[key] = function
+                    queue.append(function)
 
 
 def _callees(function: Function) -> set[str]:
@@ -412,34 +412,105 @@ def _may_hold_numbers(pointer: Type) -> bool:
     return element is not None and not element.is_float and element.kind is not TypeKind.VOID
 
 
-def _without_body(unit: Unit, function: Node, file_scope: Sequence[Node]) -> Function | None:
-    """A host function that is not followed: what it gets, and what is at file scope, may be written."""
-    class_ = function.semantic_parent
-    around = None if class_ is None else class_.semantic_parent
-    inside = around.walk() if around is not None and around.kind in _FUNCTIONS else ()  # of a local class
-    statics = [node for node in inside if node.kind == C.VAR_DECL and node.is_static]
+class _Lost(Struct, frozen=True):
+    """What a function may do that is not followed, by what stands in it and in those that it may come to."""
 
-    return lower_host_function(unit, function, outside=(*file_scope, *statics))
+    variables: tuple[Variable, ...]
+    launching: tuple[str, ...]
+    """Functions with launches, by their mangled names."""
+    may_throw: bool
 
 
-def _lost(body: Body, function: Node, parameters: Sequence[Variable], outside: Sequence[Node]) -> ir.Block:
+def _without_bodies(
+    unit: Unit,
+    hosts: dict[int, Node],
+    called: dict[int, frozenset[str]],
+    cut: Sequence[int],
+    known: dict[int, Function],
+) -> Iterator[tuple[int, Function]]:
+    """Host functions that are not followed, beside those that are `known`: what they get, and what is at file
+    scope or static, they may write.
+    """
+    body = Body(unit, is_host=True)
+    outside = [file_scope_variable(body, node) for node in _file_scope(unit) if not node.type.is_const]
+    outside += (v for v in unit.globals.values() if v.space is ir.MemorySpace.HOST and not v.is_constant)
+    statics = {key: tuple(_statics(function)) for key, function in known.items() if key in hosts}
+    launching = {key for key in statics if _launches(_bytes_of(unit, hosts[key]))}
+    throwing = {key for key, node in hosts.items() if b"throw" in _bytes_of(unit, node)}
+    ends = launching | throwing | {key for key, variables in statics.items() if variables}
+    come_to = _come_to(hosts, called, ends)
+    for key in cut:
+        below = sorted(come_to.get(key, ()))
+        own = (variable for one in below for variable in statics.get(one, ()))
+        names = tuple(known[one].mangled_name for one in below if one in launching)
+        lost = _Lost(tuple(dict.fromkeys((*outside, *own))), names, not throwing.isdisjoint(below))
+        if (function := lower_host_function(unit, hosts[key], lost)) is not None:
+            yield key, function
+
+
+def _statics(function: Function) -> Iterator[Variable]:
+    """The static variables of a function and its lambdas that may change."""
+    every = (stmt for part in (function, *function.lambdas) for stmt in ir.walk_statements(part.body))
+    declared = (stmt.variable for stmt in every if isinstance(stmt, ir.Declare))
+    return (v for v in declared if v.role is ir.VariableRole.STATIC_LOCAL and not v.is_constant)
+
+
+def _come_to(
+    hosts: dict[int, Node], called: dict[int, frozenset[str]], ends: Iterable[int]
+) -> dict[int, frozenset[int]]:
+    """To which of some functions others may come by calls, told by the names that stand in them."""
+    by_word: dict[str, list[int]] = {}
+    for key, node in hosts.items():
+        for word in _words_for(node):
+            by_word.setdefault(word, []).append(key)
+    callers: dict[int, list[int]] = {}
+    for key in hosts:
+        for other in (other for word in called[key] for other in by_word.get(word, ())):
+            callers.setdefault(other, []).append(key)
+    found: dict[int, frozenset[int]] = {key: frozenset((key,)) for key in ends}
+    waiting = deque(found)
+    while waiting:
+        key = waiting.popleft()
+        for caller in callers.get(key, ()):
+            before = found.get(caller, frozenset())
+            if not found[key] <= before:
+                found[caller] = before | found[key]
+                waiting.append(caller)
+    return found
+
+
+def _lost(body: Body, function: Node, parameters: Sequence[Variable], lost: _Lost) -> ir.Block:
     """What remains of a function that is not followed."""
     span = body.unit.spans.span(function)
     declared = [child for child in function.children if child.kind == C.PARM_DECL]
     this = parameters[: len(parameters) - len(declared)]
     given = [one for one, node in zip(parameters[len(this) :], declared, strict=True) if not _is_kept(node)]
-    given += this
-    given += [file_scope_variable(body, node) for node in outside if not node.type.is_const]
-    variables = [] if _is_formula(body.unit, function, declared) else given
+    variables = [] if _is_formula(body.unit, function, declared) else [*given, *this, *lost.variables]
     places = [location_of_variable(body, one, span) for one in variables]
     arguments = (
         *(read(body, one, span) for one in places if one.type.kind is TypeKind.POINTER),
         *(address_of(body, one, span) for one in places),
+        *(ir.Text(name, ir.Type(TypeKind.UNKNOWN, name="function"), span) for name in lost.launching),
     )
     type_ = body.unit.types.translate(function.type.result.raw)
     type_ = pointer_to(type_) if must_name_an_object(function.type.result) else type_
-    lost = replace(unread(span, arguments, ir.NOT_FOLLOWED), type=type_)
-    return ir.Block((ir.Return(lost, body.region(), span),), body.region(), span)
+    result = replace(unread(span, arguments, ir.NOT_FOLLOWED), type=type_)
+    statements: list[Stmt] = [ir.Return(result, body.region(), span)]
+    if lost.may_throw:
+        statements.insert(0, thrown_if(body, unread(span), ir.ANY_TYPE, span))
+    if ending := _ending(body.unit, function):
+        end = ir.Call(ending, ending, (), ir.VOID, span)
+        statements = [ir.ExprStmt(expr, body.region(), span) for expr in (result, end)]
+    return ir.Block(tuple(statements), body.region(), span)
+
+
+def _ending(unit: Unit, function: Node) -> str:
+    """What ends the program at the end of a function, as of `usage()`, whatever happens in it."""
+    if b"return" in _bytes_of(unit, function):
+        return ""
+    bodies = (child for child in function.children if child.kind == C.COMPOUND_STMT)
+    names = (inner.spelling for child in bodies for inner in child.children if inner.kind == C.CALL_EXPR)
+    return next((name for name in names if name in ("exit", "abort")), "")
 
 
 def _is_kept(parameter: Node) -> bool:
@@ -464,11 +535,8 @@ def _is_formula(unit: Unit, function: Node, declared: Sequence[Node]) -> bool:
 _OF_FORMULAS = frozenset((b"return", b"if", b"else"))
 
 
-def lower_host_function(unit: Unit, function: Node, outside: Sequence[Node] | None = None) -> Function | None:
-    """One host function, not inlined; None (with a note) when it fails.
-
-    `outside`: of one that is not followed, the variables that it may write besides what it gets.
-    """
+def lower_host_function(unit: Unit, function: Node, lost: _Lost | None = None) -> Function | None:
+    """One host function, not inlined, or what is `lost` of it; None (with a note) when it fails."""
     span = unit.spans.span(function)
     body = Body(unit, is_host=True)
     body.function = function
@@ -511,8 +579,8 @@ def lower_host_function(unit: Unit, function: Node, outside: Sequence[Node] | No
                 body.frame.guards.append(Guard(place, one.function))
         if function.kind == C.CONSTRUCTOR and body.frame.this is not None:
             initialisers = member_initialisers(body, function, body.frame.this, span)
-        if outside is not None:
-            tree, initialisers = _lost(body, function, parameters, outside), []
+        if lost is not None:
+            tree, initialisers = _lost(body, function, parameters, lost), []
         elif compound.kind == C.CXX_TRY_STMT:
             throws_on = function.kind in (C.CONSTRUCTOR, C.DESTRUCTOR)
             tree = ir.Block((tried(body, compound, initialisers, throws_on=throws_on),), body.region(), span)
@@ -524,8 +592,8 @@ def lower_host_function(unit: Unit, function: Node, outside: Sequence[Node] | No
         if (at := body.lost_jump) is not None:
             text = _bytes_of(unit, function).decode("utf-8", "replace")
             result = ir.Return(unread(at, why=ir.LOST_JUMP), body.region(), at)
-            lost = (*initialisers, *rejected(body, text, at, why=ir.LOST_JUMP), result)
-            tree, body.lambdas = ir.Block(lost, body.region(), span), []
+            perhaps = (*initialisers, *rejected(body, text, at, why=ir.LOST_JUMP), result)
+            tree, body.lambdas = ir.Block(perhaps, body.region(), span), []
     except TOO_LARGE:
         del unit.diagnostics[quiet:]
         message = (

@@ -23,7 +23,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     read,
     with_effects,
 )
-from wattslice.frontend.cuda.lowering.ranges import over_object
+from wattslice.frontend.cuda.lowering.ranges import made_for, over_object
 from wattslice.frontend.cuda.lowering.rejected import unread
 from wattslice.frontend.cuda.lowering.statements import (
     bind_parts,
@@ -203,10 +203,14 @@ def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.
         before: list[Stmt] = [Declare(vector, made, body.region(), span)]
         address: Expr = ir.AddressOf(vector, pointer_to(type_), span)
     else:
-        where = body.location(source)
-        if where is None:
-            raise LoweringError("range-based for over an object that is not known here", source)
-        before, address = [], address_of(body, where, span)
+        where, before = body.location(source), list[Stmt]()
+        if where is None:  # of a temporary object, which lives as long as the loop
+            before, where = made_for(body, variable, source)
+        address = address_of(body, where, span)
+        if not isinstance(address, ir.AddressOf):  # the range is looked for once
+            held = body.temporary("__range", address.type, span)
+            before = [*before, Declare(held, address, body.region(), span)]
+            address = Read(RegisterPlace(held, (), held.type), held.type, span)
     counter = body.temporary(variable.spelling, INT64, span)  # as which messages tell it
     place = RegisterPlace(counter, (), INT64)
     index = Read(place, INT64, span)

@@ -50,14 +50,18 @@ class Macros:
                 bodies.setdefault(name.decode(), {})[_CONTINUED.sub(b" ", body)] = None
         self._macros = {name: _macro(tuple(found)) for name, found in bodies.items()}
         self._left = 0
+        self._known: dict[Tokens, Tokens] = {}
 
     def expanded(self, tokens: Tokens) -> Tokens:
         """The tokens with macros expanded, as far as that ends.
 
         What is defined in several ways stays as well, in front of one of them: of those, one that launches.
         """
-        self._left = _MOST_EXPANSIONS
-        return tuple(self._expanded(tokens, frozenset()))
+        found = self._known.get(tokens)
+        if found is None:
+            self._left = _MOST_EXPANSIONS
+            found = self._known[tokens] = tuple(self._expanded(tokens, frozenset()))
+        return found
 
     def _expanded(self, tokens: Sequence[str], within: frozenset[str]) -> list[str]:
         result: list[str] = []

@@ -14,7 +14,7 @@ from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.diagnostics import ParseDiagnostic, Role
 from wattslice.frontend.cuda.clang.flags import FOLLOWED, STUBS
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
-from wattslice.frontend.cuda.clang.session import ParsedUnit, Recovered
+from wattslice.frontend.cuda.clang.session import ParsedUnit
 from wattslice.frontend.cuda.lowering import calls, closures, expressions, loops, memory, statements
 from wattslice.frontend.cuda.lowering.context import (
     NUMBER_OF_NO_INSTANCE,
@@ -30,7 +30,7 @@ from wattslice.frontend.cuda.lowering.memory import note_parameter
 from wattslice.frontend.cuda.lowering.statements import as_block
 from wattslice.frontend.cuda.lowering.types import UINT64, decayed, is_wide_record
 from wattslice.frontend.cuda.lowering.unit import Unit, qualified_name
-from wattslice.frontend.project.defaults import doubtful_defaults
+from wattslice.frontend.project.defaults import doubtful_defaults, other_builds
 from wattslice.ir import (
     Block,
     Function,
@@ -112,15 +112,27 @@ def _program(unit: Unit, kernels: list[Kernel], hosts: tuple[Function, ...]) -> 
         tuple(sorted(unit.diagnostics, key=lambda d: (d.file, d.line, d.rule, d.message))),
         numbered_lines(text),
         included=tuple(map(str, parsed.included_files)),
-        assumed=(
-            *doubtful_defaults(parsed.path, text, parsed.options.defines),
-            *_assumed_types(parsed.recovered, text),
-        ),
+        assumed=tuple(_assumed(parsed)),
     )
 
 
-def _assumed_types(recovered: Recovered, text: str) -> Iterator[ir.AssumedOfText]:
+def _assumed(parsed: ParsedUnit) -> Iterator[ir.AssumedOfText]:
+    text = parsed.source.decode("utf-8", "replace")
+    yield from doubtful_defaults(parsed.path, text, parsed.options.defines)
+    if parsed.options.others:
+        yield from other_builds(parsed.path, parsed.options, _texts(parsed))
+    yield from _assumed_types(parsed, text)
+
+
+def _texts(parsed: ParsedUnit) -> tuple[str, ...]:
+    """Of the file and what it includes."""
+    headers = (parsed.files.text_of(path) for path in parsed.included_files)
+    return tuple(text.decode("utf-8", "replace") for text in (parsed.source, *headers))
+
+
+def _assumed_types(parsed: ParsedUnit, text: str) -> Iterator[ir.AssumedOfText]:
     """Numbers of types that nothing declares: what is cast to them or given to variables and kernels."""
+    recovered = parsed.recovered
     for one in recovered.declared if recovered.missing_includes else ():
         if (
             one.role is Role.TYPE
@@ -128,7 +140,8 @@ def _assumed_types(recovered: Recovered, text: str) -> Iterator[ir.AssumedOfText
         ):
             headers = " or ".join(recovered.missing_includes[:3])
             message = f"{one.name} assumed int: {headers}, which may declare it, was not found"
-            yield ir.AssumedOfText(text.count("\n", 0, used.start()) + 1, message, "-I FOLDER")
+            line = text.count("\n", 0, used.start()) + 1
+            yield ir.AssumedOfText(str(parsed.path), line, message, "-I FOLDER")
 
 
 _OF_TYPE = (
@@ -176,7 +189,8 @@ def lower_host_code(unit: Unit, callees: frozenset[str]) -> Program:
     variables = tuple(v for v in named if v.space is not MemorySpace.REGISTER)
     parsed = unit.parsed
     included = tuple(map(str, parsed.included_files))
-    return Program(str(parsed.path), (), hosts, variables, (), (), included=included)
+    assumed = tuple(_assumed(parsed))
+    return Program(str(parsed.path), (), hosts, variables, (), (), included=included, assumed=assumed)
 
 
 def project_functions(unit: Unit) -> list[Node]:

@@ -14,7 +14,7 @@ from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
 from wattslice.frontend.cuda.lowering.context import Binding, Body, Location, LoweringError
 from wattslice.frontend.cuda.lowering.inlining import inline, may_inline
-from wattslice.frontend.cuda.lowering.memory import materialise, with_effects
+from wattslice.frontend.cuda.lowering.memory import location_of_variable, materialise, with_effects
 from wattslice.frontend.cuda.lowering.objects import bases_of
 from wattslice.frontend.cuda.lowering.statements import bind_parts, declare, loop_body
 from wattslice.frontend.cuda.lowering.unit import Unit
@@ -68,6 +68,20 @@ def over_object(
         step = _called(body, hidden.begin, "operator++", place, (), span)
     loop = Loop(LoopKind.FOR, (), condition, step, statements, None, region, test_region, step_region, span)
     return [*before, *_in_parts(body, loop, iterator, span)]
+
+
+def made_for(body: Body, variable: Node, source: Node) -> tuple[list[Stmt], Location]:
+    """What makes the temporary object that a loop goes over, and where it is."""
+    hidden = _hidden(variable)
+    if hidden is None:
+        raise LoweringError("range-based for over an object that is not known here", source)
+    made = _taken(body, declare(body, hidden.range))
+    named = body.names[hidden.range.raw.data0]
+    if isinstance(named, ir.Variable):
+        named = location_of_variable(body, named, body.span(source))
+    if not isinstance(named, Location):
+        raise LoweringError("range-based for over an object that is not known here", source)
+    return made, named
 
 
 def _taken(body: Body, statements: list[Stmt]) -> list[Stmt]:

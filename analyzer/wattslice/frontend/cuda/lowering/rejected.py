@@ -7,10 +7,11 @@ member is called, or that is an argument by itself may have another value afterw
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 
 from wattslice import ir
-from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Body, Cell, file_scope_variable
 from wattslice.frontend.cuda.lowering.lost_kernels import is_kernel
 from wattslice.frontend.cuda.lowering.macros import tokens_of
@@ -44,11 +45,14 @@ def rejected(
             inner = ir.Block(tuple(launches), body.region(), span)
             launches = [ir.If(unread(span, why=why), inner, None, body.region(), span)]
         result += launches
-    written = _written(tokens)
+    named: dict[str, list[Variable]] = {}
+    for variable in body.names.values():
+        if isinstance(variable, Variable):
+            named.setdefault(variable.name, []).append(variable)
     arguments = tuple(
         place
-        for name, is_address in written.items()
-        for place in _places(body, name, span, is_address=is_address)
+        for name, is_address in _written(tokens).items()
+        for place in _places(body, name, named.get(name, ()), span, is_address=is_address)
     )
     return [*result, ExprStmt(unread(span, arguments, why), body.region(), span)] if arguments else result
 
@@ -56,7 +60,8 @@ def rejected(
 _AHEAD_OF_A_LAMBDA = ("", "(", ",", "=", "{", "return")
 
 
-def jumps_in(text: str) -> list[str]:
+@lru_cache(maxsize=64)
+def jumps_in(text: str) -> tuple[str, ...]:
     """The jumps out of a statement with this text that go by no label, those of lambdas left out: `return`
     and, where no loop or `switch` of its own takes them, `break` and `continue`.
     """
@@ -78,7 +83,7 @@ def jumps_in(text: str) -> list[str]:
         elif token in ("return", "break", "continue") and not of_lambda:
             found[token] = None
     takes = not {"for", "while", "do", "switch"}.isdisjoint(tokens)
-    return [word for word in found if word == "return" or not takes]
+    return tuple(word for word in found if word == "return" or not takes)
 
 
 def unread(span: Span, arguments: tuple[Expr, ...] = (), why: str = ir.UNREAD) -> Call:
@@ -86,8 +91,12 @@ def unread(span: Span, arguments: tuple[Expr, ...] = (), why: str = ir.UNREAD) -
     return Call(why, ir.UNREAD, arguments, ir.UNKNOWN_TYPE, span)
 
 
-def _written(tokens: Sequence[str]) -> dict[str, bool]:
-    """The names that a statement of these tokens may write; True: only if it is an address (`f(x + 1)`)."""
+@lru_cache(maxsize=64)
+def _written(tokens: tuple[str, ...]) -> Mapping[str, bool]:
+    """The names that a statement of these tokens may write; True: only if it is an address (`f(x + 1)`).
+
+    Kept: a macro that makes many statements is the text of each one in it that was not read.
+    """
     found: dict[str, bool] = {}
     callers: list[str] = []  # what stands in front of each open bracket
     for at, token in enumerate(tokens):
@@ -126,7 +135,7 @@ def _written(tokens: Sequence[str]) -> dict[str, bool]:
             found[token] = False
         elif is_argument and behind in ("+", "-"):
             found.setdefault(token, True)
-    return found
+    return MappingProxyType(found)
 
 
 def _is_cast(tokens: Sequence[str], at: int) -> bool:
@@ -172,18 +181,21 @@ def _is_operand(tokens: Sequence[str], at: int) -> bool:
     return at >= 0 and (tokens[at] in (")", "]") or tokens[at][0].isalnum() or tokens[at][0] == "_")
 
 
-def _places(body: Body, name: str, span: Span, *, is_address: bool) -> Iterator[Expr]:
-    """Addresses of what a name may mean here, and where it points; `is_address`: unless it is a number."""
-    known = [
-        binding for binding in body.names.values() if isinstance(binding, Variable) and binding.name == name
-    ]
+def _places(
+    body: Body, name: str, named: Sequence[Variable], span: Span, *, is_address: bool
+) -> Iterator[Expr]:
+    """Addresses of what a name may mean here, and where it points; `is_address`: unless it is a number.
+
+    `named`: the variables of this name that the function has by now.
+    """
+    known = list(named)
     alias = body.bindings.get(name)
     if isinstance(alias, Cell):
         yield alias.address
     elif alias is not None:
         known.append(alias.variable)
-    if not known and alias is None:
-        known += _file_scope(body, name)
+    if not known and alias is None and (node := body.unit.written_variables.get(name)) is not None:
+        known.append(file_scope_variable(body, node))
     addresses = (ir.TypeKind.POINTER, ir.TypeKind.ARRAY, ir.TypeKind.RECORD, ir.TypeKind.UNKNOWN)
     for variable in known:
         if is_address and variable.type.kind not in addresses:
@@ -195,13 +207,6 @@ def _places(body: Body, name: str, span: Span, *, is_address: bool) -> Iterator[
     this = body.frame.this
     if not known and isinstance(this, Cell) and any(field.name == name for field in this.type.fields):
         yield this.address
-
-
-def _file_scope(body: Body, name: str) -> list[Variable]:
-    for node in body.unit.root.children:
-        if node.kind == C.VAR_DECL and node.spelling == name and not node.type.is_const:
-            return [file_scope_variable(body, node)]
-    return []
 
 
 def _launches(body: Body, tokens: Sequence[str], span: Span, why: str) -> Iterator[ir.LaunchCall]:

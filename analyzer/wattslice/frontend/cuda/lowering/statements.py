@@ -12,6 +12,7 @@ from wattslice import ir
 from wattslice.frontend import MOST_NESTED_BLOCKS
 from wattslice.frontend.cuda.clang.cursors import Node
 from wattslice.frontend.cuda.clang.cursors import Type as ClangType
+from wattslice.frontend.cuda.clang.diagnostics import Role
 from wattslice.frontend.cuda.clang.kinds import BinaryOperator as B
 from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.clang.kinds import TypeKind as K
@@ -1002,6 +1003,8 @@ def declare(body: Body, node: Node) -> list[Stmt]:
         itself = Variable(node.spelling, type_, body.home(type_), role, span, is_of_thread=is_of_thread)
         body.names[key] = itself
     value = None if initializer is None else body.expr(initializer)
+    if body.is_host and isinstance(value, (ir.Call, ir.Read, ir.Load, ir.Cast)):
+        value = _computed(body, node, type_) or value
     if body.is_host and lost_initial_value(body.unit, node):
         value = unread(span)
     if value is not None and body.is_host and is_static:  # once
@@ -1034,6 +1037,16 @@ def declare(body: Body, node: Node) -> list[Stmt]:
     elif body.is_host and is_static:
         declared += destroyed_at_exit(body, location_of_variable(body, variable, span), node.type, span)
     return declared
+
+
+def _computed(body: Body, node: Node, type_: ir.Type) -> Constant | None:
+    """The value of a constant that a `constexpr` function gives, which clang has computed."""
+    if not (type_.is_integral and node.type.is_const):
+        return None
+    if any(name.role is Role.VALUE for name in body.unit.parsed.recovered.declared):  # it may go back to one
+        return None
+    value = node.evaluate()
+    return None if value is None else Constant(value, type_, body.span(node))
 
 
 def _stays(body: Body, variable: Node) -> bool:

@@ -194,6 +194,15 @@ class Unit:
         return frozenset(found)
 
     @functools.cached_property
+    def written_variables(self) -> dict[str, Node]:
+        """The variables of the file scope that are no constants, by their names."""
+        found: dict[str, Node] = {}
+        for node in self.root.children:
+            if node.kind == C.VAR_DECL and not node.type.is_const:
+                found.setdefault(node.spelling, node)
+        return found
+
+    @functools.cached_property
     def derived(self) -> dict[str, list[str]]:
         """The names of the user's classes, of each that it is derived from, itself among these."""
         found: dict[str, list[str]] = {}
@@ -423,6 +432,7 @@ class Rejections:
         self._file: SourceFile | None = None
         self._at: list[int] = []
         self._names_lost = False
+        self._ends: dict[tuple[int, bool], int | None] = {}
         found = unit.spans.written(function) if unit.errors else None
         if found is None:
             return
@@ -476,15 +486,24 @@ class Rejections:
         if self._file is None or span.file != self._file.name or not span.line:
             return None
         begin = self._file.line_starts[span.line - 1] + span.column - 1
-        level = 0
-        for token in _STATEMENT_TOKEN.finditer(self._file.data, begin):
-            sign = token[0]
-            level += (sign in b"([{") - (sign in b")]}") if len(sign) == 1 else 0
-            if level < 0:
-                return begin, token.start()
-            if not level and (sign in b";}" or (sign == b")" and node.kind == C.COMPOUND_STMT)):
-                return begin, token.end()
-        return None
+        made = begin, node.kind == C.COMPOUND_STMT
+        if made not in self._ends:
+            self._ends[made] = _end_of_statement(self._file.data, *made)
+        end = self._ends[made]
+        return None if end is None else (begin, end)
+
+
+def _end_of_statement(text: bytes, begin: int, is_block: bool) -> int | None:
+    """Where what comes out of the macro at `begin` ends."""
+    level = 0
+    for token in _STATEMENT_TOKEN.finditer(text, begin):
+        sign = token[0]
+        level += (sign in b"([{") - (sign in b")]}") if len(sign) == 1 else 0
+        if level < 0:
+            return token.start()
+        if not level and (sign in b";}" or (sign == b")" and is_block)):
+            return token.end()
+    return None
 
 
 # ---------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 // Cooperative groups (CUDA C++ Programming Guide), declared only.
 #pragma once
+#define _CG_ASM_PTR_CONSTRAINT(ptr) "l"(ptr)
 
 namespace cooperative_groups {
+namespace details { WS_D inline bool bar_has_flipped(unsigned a, unsigned b) { return ((a ^ b) & 0x80000000u) != 0; } }
 #define WS_GROUP                                                                                             \
   WS_D void sync() const; WS_D unsigned long long size() const; WS_D unsigned long long num_threads() const; \
   WS_D unsigned thread_rank() const; WS_D bool is_valid() const; WS_D void barrier_wait() const;
@@ -19,7 +21,7 @@ struct thread_block : thread_group {
 struct grid_group : thread_group {
   WS_GROUP WS_D dim3 group_dim() const; WS_D dim3 dim_blocks() const; WS_D dim3 block_index() const;
   WS_D unsigned long long block_rank() const; WS_D unsigned long long num_blocks() const;
-  struct arrival_token {}; WS_D arrival_token barrier_arrive() const; WS_D void barrier_wait(arrival_token&&) const;
+  typedef unsigned arrival_token; WS_D arrival_token barrier_arrive() const; WS_D void barrier_wait(arrival_token&&) const;
 };
 struct multi_grid_group : thread_group { WS_GROUP WS_D unsigned grid_rank() const; WS_D unsigned num_grids() const; };
 struct cluster_group : thread_group {

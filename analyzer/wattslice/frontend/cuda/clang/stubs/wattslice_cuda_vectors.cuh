@@ -32,7 +32,7 @@ struct dim3 {
   WS_HD constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
   WS_HD constexpr operator uint3() const { return uint3{x, y, z}; }
 };
-typedef dim3 $;  // what readable_launches makes of the braces in k<<<grid, {32, 8}>>>
+typedef dim3 $;  // what as_clang_reads makes of the braces in k<<<grid, {32, 8}>>>
 
 extern const WS_D uint3 threadIdx;
 extern const WS_D uint3 blockIdx;

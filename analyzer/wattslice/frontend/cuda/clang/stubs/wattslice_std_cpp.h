@@ -234,7 +234,7 @@ template <class T> struct ws_iterator {
   iterator erase(const_iterator, const_iterator); template <class... X> void assign(const X&...); void swap(N&);  \
   void shrink_to_fit(); template <class F> void sort(F); void sort(); void remove(const T&);
 template <class T, class A = allocator<T>> struct vector { WS_SEQUENCE(vector, T) };
-template <class T, class A = allocator<T>> struct deque { WS_SEQUENCE(deque, T) };
+template <class T, class A> struct deque { WS_SEQUENCE(deque, T) };
 template <class T, class A = allocator<T>> struct list { WS_SEQUENCE(list, T) };
 template <class T, unsigned long N> struct array {
   T elements[N ? N : 1]; typedef T value_type;
@@ -251,8 +251,6 @@ template <class T, unsigned long N> struct array {
 };
 template <class T, unsigned long N> struct tuple_size<array<T, N>> : integral_constant<unsigned long, N> {};
 template <unsigned long I, class T, unsigned long N> struct tuple_element<I, array<T, N>> { typedef T type; };
-template <class T, class C = deque<T>> struct stack { void push(const T&); void pop(); T& top(); bool empty() const; unsigned long size() const; };
-template <class T, class C = deque<T>> struct queue { void push(const T&); void pop(); T& front(); T& back(); bool empty() const; unsigned long size() const; };
 template <class T, class C = vector<T>, class P = less<T>> struct priority_queue { void push(const T&); void pop(); const T& top(); bool empty() const; unsigned long size() const; };
 #define WS_ASSOCIATIVE(N, V)                                                                                 \
   typedef K key_type; typedef V value_type; typedef V* iterator; typedef const V* const_iterator;           \

@@ -1,4 +1,4 @@
-// Smart pointers of <memory>, optional, tuple, gcd and lcm, written down as what they do: code that uses them is followed through
+// Smart pointers of <memory>, optional, tuple, call_once, gcd and lcm, stack and queue, written down as what they do: code that uses them is followed through
 // these functions as through those of the program. cppreference.com is the source.
 #pragma once
 
@@ -119,24 +119,35 @@ template <class T> struct optional {
 };
 template <class T> optional<T> make_optional(const T& v) { return optional<T>(v); }
 
-template <> struct tuple<> {};
+struct once_flag { bool ws_done = false; };
+template <class F, class... A> void call_once(once_flag& o, F&& f, A&&... a) { if (!o.ws_done) { o.ws_done = true; f(forward<A>(a)...); } }
+template <> struct tuple<> {
+  template <class T> WS_HD constexpr bool operator==(const T&) const { return true; }
+  template <class T> WS_HD constexpr bool operator<(const T&) const { return false; }
+};
 template <class H, class... R> struct tuple<H, R...> {
   H ws_h; tuple<R...> ws_t;
-  WS_HD tuple() {}
-  template <class A, class... B, class = enable_if_t<sizeof...(B) == sizeof...(R)>> WS_HD tuple(A&& a, B&&... b) : ws_h(forward<A>(a)), ws_t(forward<B>(b)...) {}
-  template <class A, class... B> WS_HD tuple(const tuple<A, B...>& o) : ws_h(o.ws_h), ws_t(o.ws_t) {}
-  template <class A, class... B> WS_HD tuple& operator=(const tuple<A, B...>& o) { ws_h = o.ws_h; ws_t = o.ws_t; return *this; }
-  template <class A, class B> WS_HD tuple& operator=(const pair<A, B>& o) { ws_h = o.first; ws_t.ws_h = o.second; return *this; }
+  WS_HD constexpr tuple() : ws_h(), ws_t() {}
+  template <class A, class... B, class = enable_if_t<sizeof...(B) == sizeof...(R)>> WS_HD constexpr tuple(A&& a, B&&... b) : ws_h(forward<A>(a)), ws_t(forward<B>(b)...) {}
+  template <class A, class... B> WS_HD constexpr tuple(const tuple<A, B...>& o) : ws_h(o.ws_h), ws_t(o.ws_t) {}
+  template <class A, class... B> WS_HD constexpr tuple& operator=(const tuple<A, B...>& o) { ws_h = o.ws_h; ws_t = o.ws_t; return *this; }
+  template <class A, class B> WS_HD constexpr tuple& operator=(const pair<A, B>& o) { ws_h = o.first; ws_t.ws_h = o.second; return *this; }
 };
 template <unsigned long I> struct ws_at {
-  template <class H, class... R> static WS_HD typename ws_nth<I, H, R...>::type& of(tuple<H, R...>& t) { return ws_at<I - 1>::of(t.ws_t); }
+  template <class H, class... R> static WS_HD constexpr typename ws_nth<I, H, R...>::type& of(tuple<H, R...>& t) { return ws_at<I - 1>::of(t.ws_t); }
 };
-template <> struct ws_at<0> { template <class H, class... R> static WS_HD H& of(tuple<H, R...>& t) { return t.ws_h; } };
-template <class... T> WS_HD tuple<decay_t<T>...> make_tuple(const T&... t) { return tuple<decay_t<T>...>(t...); }
-template <class... T> WS_HD tuple<T&...> tie(T&... t) { return tuple<T&...>(t...); }
-template <unsigned long I, class... T> WS_HD typename ws_nth<I, T...>::type& get(tuple<T...>& t) { return ws_at<I>::of(t); }
-template <unsigned long I, class... T> WS_HD const typename ws_nth<I, T...>::type& get(const tuple<T...>& t) { return ws_at<I>::of(const_cast<tuple<T...>&>(t)); }
-template <unsigned long I, class... T> WS_HD typename ws_nth<I, T...>::type&& get(tuple<T...>&& t) { return static_cast<typename ws_nth<I, T...>::type&&>(ws_at<I>::of(t)); }
+template <> struct ws_at<0> { template <class H, class... R> static WS_HD constexpr H& of(tuple<H, R...>& t) { return t.ws_h; } };
+template <class... T> WS_HD constexpr tuple<decay_t<T>...> make_tuple(const T&... t) { return tuple<decay_t<T>...>(t...); }
+template <class... T> WS_HD constexpr tuple<T&...> tie(T&... t) { return tuple<T&...>(t...); }
+template <unsigned long I, class... T> WS_HD constexpr typename ws_nth<I, T...>::type& get(tuple<T...>& t) { return ws_at<I>::of(t); }
+template <unsigned long I, class... T> WS_HD constexpr const typename ws_nth<I, T...>::type& get(const tuple<T...>& t) { return ws_at<I>::of(const_cast<tuple<T...>&>(t)); }
+template <unsigned long I, class... T> WS_HD constexpr typename ws_nth<I, T...>::type&& get(tuple<T...>&& t) { return static_cast<typename ws_nth<I, T...>::type&&>(ws_at<I>::of(t)); }
+template <class A, class... R, class B, class... S> WS_HD constexpr bool operator==(const tuple<A, R...>& a, const tuple<B, S...>& b) { return a.ws_h == b.ws_h && a.ws_t == b.ws_t; }
+template <class A, class... R, class B, class... S> WS_HD constexpr bool operator<(const tuple<A, R...>& a, const tuple<B, S...>& b) { return a.ws_h < b.ws_h || (!(b.ws_h < a.ws_h) && a.ws_t < b.ws_t); }
+template <class... A, class... B> WS_HD constexpr bool operator!=(const tuple<A...>& a, const tuple<B...>& b) { return !(a == b); }
+template <class... A, class... B> WS_HD constexpr bool operator>(const tuple<A...>& a, const tuple<B...>& b) { return b < a; }
+template <class... A, class... B> WS_HD constexpr bool operator<=(const tuple<A...>& a, const tuple<B...>& b) { return !(b < a); }
+template <class... A, class... B> WS_HD constexpr bool operator>=(const tuple<A...>& a, const tuple<B...>& b) { return !(a < b); }
 template <class P> struct reverse_iterator {
   P ws_base; WS_HD constexpr explicit reverse_iterator(P p) : ws_base(p) {} WS_HD constexpr P base() const { return ws_base; }
   WS_HD constexpr auto operator*() const -> decltype(*ws_base) { return *(ws_base - 1); } WS_HD constexpr reverse_iterator& operator++() { --ws_base; return *this; }
@@ -165,3 +176,11 @@ template <class T, class U, class R = decltype(true ? T() : U())> WS_HD constexp
   return !of || !with ? R(0) : (of < 0 ? -R(of) : R(of)) / gcd(of, with) * (with < 0 ? -R(with) : R(with));
 }
 }
+
+template <class T, class A = allocator<T>> struct deque;
+#define WS_ADAPTER(N, POP)                                                                                   \
+  typedef T value_type; C c; N() {} void push(const T& ws_x) { c.push_back(ws_x); } void POP;                \
+  bool empty() const { return c.empty(); } unsigned long size() const { return c.size(); }                    \
+  template <class... X> void emplace(const X&... ws_x) { c.emplace_back(ws_x...); }
+template <class T, class C = deque<T>> struct stack { WS_ADAPTER(stack, pop() { c.pop_back(); }) T& top() { return c.back(); } };
+template <class T, class C = deque<T>> struct queue { WS_ADAPTER(queue, pop() { c.erase(c.begin()); }) T& front() { return c.front(); } T& back() { return c.back(); } };
