@@ -1217,3 +1217,165 @@ def test_ranges_that_no_predicates_hold_are_compared_in_each_round():
         )
     )
     assert sum(entry.number for entry in mix.per_warp) == pytest.approx(294, rel=0.03)
+
+
+FUNCTIONS = (
+    "__device__ float square(float v) { return v * v; }"
+    "__device__ float four(const float* p, int i) { return square(p[i]) + square(p[i]); }"
+    "__device__ float relu(float v) { if (v < 0) return 0; return v; }"
+    "__device__ float leaky(float v) { if (v < 0) { return v * 0.1f; } else { return v * 2; } }"
+    "__device__ float inside(const float* p, int i) { if (i < 9999) return p[i]; return 0; }"
+    "struct Add { __device__ float operator()(float a, float b) const { return a + b; } };"
+)
+
+
+@pytest.mark.parametrize(
+    ("arm", "branches"),
+    [  # SASS of nvcc 13 for a100: 64 guarded iterations; one that loads in an arm inside branches
+        ("s += square(p[i + k])", 1),
+        ("s += four(p, i + k)", 1),
+        ("s += relu(p[i + k])", 1),
+        ("s += leaky(p[i + k])", 1),
+        ("s = add(s, p[i + k])", 1),
+        ("s += inside(p, i + k)", 193),
+    ],
+)
+def test_a_function_that_ends_with_its_result_is_predicated_like_any_sum(arm: str, branches: int):
+    mix = lower_instructions(
+        *launched(
+            f"{FUNCTIONS}__global__ void k(const float* p, float* o, int n) {{ Add add;"
+            "  int i = blockIdx.x * blockDim.x + threadIdx.x; float s = 0;"
+            f"  for (int k = 0; k < 64; k++) if (i + k < n) {arm};"
+            "  o[i] = s;"
+            "}\nint main() { k<<<4, 256>>>(0, 0, 9000); }"
+        )
+    )
+    assert mix.number(K.BRANCH) == branches
+
+
+def test_a_function_that_returns_in_both_arms_is_the_same_inline():
+    """SASS of nvcc 13 for a100 is the same, too."""
+    both = (
+        mix_of(
+            "struct { __device__ float operator()(const float* p, int i, float x) {"
+            " if (i < 9000) return p[i]; else return p[i + 9]; } } pick;"
+            " float s = 0; int i = threadIdx.x; for (int j = 0; j < 64; j++)"
+            f" if (i + j < n) {{ {arm} }} a[i] = s;"
+        )
+        for arm in (
+            "s += pick(b, i + j, x);",
+            "float v; if (i + j < 9000) v = b[i + j]; else v = b[i + j + 9]; s += v;",
+        )
+    )
+    called, inline = both
+    assert called.number(K.BRANCH) == inline.number(K.BRANCH)
+    assert called.total == pytest.approx(inline.total, rel=0.02)
+
+
+def test_a_function_that_returns_a_number_early_chooses_its_result():
+    """SASS of nvcc 13 for a100: a comparison and FSEL in each iteration (429 instructions, of square 279)."""
+    early, plain = (
+        launched(
+            f"{FUNCTIONS}__global__ void k(const float* p, float* o) {{"
+            f"  o[threadIdx.x] = {function}(p[threadIdx.x]); }}\nint main() {{ k<<<4, 256>>>(0, 0); }}"
+        )
+        for function in ("relu", "square")
+    )
+    chosen, product = lower_instructions(*early), lower_instructions(*plain)
+    assert chosen.number(K.FSETP) - product.number(K.FSETP) == 2
+    assert chosen.total == product.total + 1
+
+
+@pytest.mark.parametrize(
+    ("index", "integers"),
+    [  # integer instructions in SASS of nvcc 13 for a100: each quotient once, in whatever order
+        ("(i % n * 64 + i / n % m) * 64 + i / n / m", 51),
+        ("(i / n % m * 64 + i % n) * 64 + i / n / m", 51),
+        ("(i / n / m * 64 + i / n % m) * 64 + i % n", 51),
+        ("i % n * 64 + i % n * (i / n)", 29),
+        ("unsigned(i) % n * 64 + unsigned(i) / n + unsigned(i) / n * m", 25),
+    ],
+)
+def test_quotient_and_remainder_are_one_division_whichever_comes_first(index: str, integers: int):
+    mix = lower_instructions(
+        *launched(
+            "__global__ void k(const float* x, float* y, int n, int m) {"
+            f" int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = x[{index}];"
+            "}\nint main() { k<<<4, 256>>>(0, 0, 28, 28); }"
+        )
+    )
+    assert mix.number(K.MUFU) == (2 if "/ m" in index else 1)
+    others = (K.MUFU, K.LDG, K.STG, K.BRANCH)
+    assert mix.total - sum(map(mix.number, others)) == pytest.approx(integers, rel=0.22)
+
+
+@pytest.mark.parametrize(
+    ("number", "body", "instructions"),
+    [  # SASS of nvcc 13 for a100: divisions by 3, 5, 6, 7; shifts or products for 2, 4, 8; nothing for 1
+        ("int", "s += v / k + v % k", 44),
+        ("unsigned", "s += v / k", 25),
+        ("float", "t *= v / k; s += t", 73),
+        ("double", "t *= v / k; s += t", 101),
+    ],
+)
+def test_copies_divide_by_their_own_counter(number: str, body: str, instructions: float):
+    mix = lower_instructions(
+        *launched(
+            f"__global__ void k(const {number}* x, {number}* y) {{"
+            f" int i = blockIdx.x * blockDim.x + threadIdx.x; {number} s = 1, t = 1, v = x[i];"
+            f" for (int k = 1; k <= 8; k++) {{ {body}; }} y[i] = s;"
+            "}\nint main() { k<<<4, 256>>>(0, 0); }"
+        )
+    )
+    assert mix.total == pytest.approx(instructions, rel=0.12)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "instructions"), [("unsigned", K.IMAD, 4), ("float", K.FMUL, 2), ("double", K.DMUL, 3)]
+)
+def test_a_power_of_two_among_the_divisors_of_copies_is_no_division(number: str, kind: K, instructions: int):
+    """SASS of nvcc 13 for a100: of 1, 2, 3, 4 a shift or a product for 2 and 4; IMAD, too, are addresses."""
+    mix = lower_instructions(
+        *launched(
+            f"__global__ void k(const {number}* x, {number}* y) {{"
+            f" int i = blockIdx.x * blockDim.x + threadIdx.x; {number} v = x[i];"
+            " for (int k = 1; k <= 4; k++) y[i * 4 + k] = v / k;"
+            "}\nint main() { k<<<4, 256>>>(0, 0); }"
+        )
+    )
+    assert mix.number(kind) == instructions
+    assert mix.number(K.STG) == 4
+
+
+ROTATIONS = "__device__ unsigned turn(unsigned x, int n) { return (x >> n) | (x << (32 - n)); }\n"
+WRITTEN = "((({0}) << (32 - ({1}))) | (({0}) >> ({1})))"
+
+
+@pytest.mark.parametrize("turn", [WRITTEN, "turn({0}, {1})"])
+def test_what_is_rotated_is_there_once_for_the_size_of_a_loop(turn: str):
+    """SASS of nvcc 13 for a100: 48 copies of four rotations of elements of an array, no local memory."""
+    turned = [turn.format(f"w[i - {back}]", by) for back, by in ((15, 7), (15, 18), (2, 17), (2, 19))]
+    text = (
+        f"{ROTATIONS}__global__ void k(const unsigned* x, unsigned* y) {{"
+        " int t = blockIdx.x * blockDim.x + threadIdx.x; unsigned w[64];"
+        " for (int i = 0; i < 16; i++) w[i] = x[t * 16 + i];"
+        " for (int i = 16; i < 64; i++)"
+        f" w[i] = w[i - 16] + w[i - 7] + ({' ^ '.join(turned[:2])} ^ (w[i - 15] >> 3))"
+        f" + ({' ^ '.join(turned[2:])} ^ (w[i - 2] >> 10));"
+        " y[t] = w[63];"
+        "}\nint main() { k<<<4, 256>>>(0, 0); }"
+    )
+    mix = lower_instructions(*launched(text))
+    assert (mix.local_accesses, mix.number(K.BRANCH)) == (0, 1)
+
+
+@pytest.mark.parametrize(("trips", "is_whole"), [(180, True), (200, False)])
+def test_a_rotation_is_three_operations_of_the_size_of_a_loop(trips: int, is_whole: bool):
+    text = (
+        f"{ROTATIONS}__global__ void k(const unsigned* x, unsigned* y) {{"
+        " unsigned a = x[threadIdx.x], b = x[threadIdx.x + 32];"
+        f" for (int k = 0; k < {trips}; k++) {{ a = turn(a, 5) ^ b; b = turn(b, 9) + a; }}"
+        " y[threadIdx.x] = a ^ b;"
+        "}\nint main() { k<<<4, 256>>>(0, 0); }"
+    )
+    assert (lower_instructions(*launched(text)).number(K.BRANCH) == 1) is is_whole

@@ -5,8 +5,8 @@
 
 Each file is compiled by nvcc; each launch read from its host code is run in `sass_emulator.py` for a few
 threads spread over the grid, and compared with the lowering for the same launch. A kernel whose control flow
-depends on data is shown but left out of the summary (marked ~). With -o the tables replace the section
-`sass_check NAME` of the document.
+depends on data, or that calls a subroutine, is shown but left out of the summary (marked ~). With -o the
+tables replace the section `sass_check NAME` of the document.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from wattslice.counting.count import count
@@ -33,6 +34,8 @@ FIRST_PARAMETER = {"sm_80": 0x160, "sm_90": 0x210}
 _GPUS = {"sm_80": "v100", "sm_90": "h100"}
 """The GPU that the lowering is for; conversions of sm_80 are counted as those of the GPUs before it."""
 SAMPLES = 24
+SMALL_BLOCK = 64
+"""Threads of a block of which each is sampled, in blocks spread over the grid."""
 GROUPS: dict[str, tuple[InstructionKind, ...]] = {
     "fp": tuple(
         InstructionKind(k)
@@ -81,16 +84,22 @@ def parameters_of(launch: KernelLaunch, first: int) -> dict[int, int | None]:
     return words
 
 
+def sampled_places(threads: int, blocks: int) -> Iterator[tuple[int, int]]:
+    """Threads, each with its block: all of a small block equally often, else some over block and grid."""
+    if threads <= SMALL_BLOCK:
+        samples = threads * min(blocks, -(-SAMPLES // threads))
+        yield from ((sample % threads, sample * blocks // samples) for sample in range(samples))
+    else:
+        for sample in range(SAMPLES):
+            yield (sample * threads // SAMPLES + 7 * sample) % threads, sample * blocks // SAMPLES
+
+
 def sampled(function: SassFunction, launch: KernelLaunch, first: int) -> tuple[list[Execution], bool]:
     """What some threads spread over the grid execute, and whether any branch was unknown."""
     (gx, gy, gz), (bx, by, bz) = launch.grid, launch.block
     threads, blocks = bx * by * bz, gx * gy * gz
-    samples = min(SAMPLES, threads * blocks)
     found: list[Execution] = []
-    for sample in range(samples):
-        thread = (sample * threads) // samples if samples < threads else sample % threads
-        thread = (thread + 7 * sample) % threads
-        block = (sample * blocks) // samples
+    for thread, block in sampled_places(threads, blocks):
         place = Thread(
             (thread % bx, thread // bx % by, thread // (bx * by)),
             (block % gx, block // gx % gy, block // (gx * gy)),

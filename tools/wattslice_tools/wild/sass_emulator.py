@@ -2,7 +2,8 @@
 
 Registers hold 32-bit integers or None for "unknown" (loaded data, floating point). A branch on an unknown
 predicate goes where it avoids a subroutine call (the slow paths of division and the like), else straight on;
-such branches are reported, because the count then holds for one possible path only.
+such branches are reported, because the count then holds for one possible path only. Subroutines are not
+entered: a call is reported as well, and a way around one that divides whole numbers, which no rare data need.
 """
 
 from __future__ import annotations
@@ -93,6 +94,8 @@ def run(
             found.unknown_branches += 1
         elif (name == "BRA" and ".DIV" not in here.opcode) or _is_far_jump(here):
             index = _branch(here, guard, state, labels, code, index, found)
+        elif name == "CALL":
+            found.unknown_branches += 1
         elif guard is None:
             _forget_outputs(state, here)
         else:
@@ -119,7 +122,8 @@ def _branch(
         guard = value if guard else guard
         guard = None if value is None else guard
     if guard is None:
-        if _reaches_call(code, following) and target > following:
+        if target > following and (call := _reached_call(code, following)) is not None:
+            found.unknown_branches += _DIVIDES_INTEGERS.search(call.operands) is not None
             return target
         found.unknown_branches += 1
         return following
@@ -131,14 +135,19 @@ def _is_far_jump(here: Instruction) -> bool:
     return here.opcode.startswith("CALL") and here.predicate not in ("", "PT", None)
 
 
-def _reaches_call(code: tuple[Instruction, ...], index: int) -> bool:
+_DIVIDES_INTEGERS = re.compile(r"_(div|rem)_[us]\d")
+"""Subroutines whose short way around is for small numbers; those of floating point are for rare ones."""
+
+
+def _reached_call(code: tuple[Instruction, ...], index: int) -> Instruction | None:
+    """The call of a subroutine to which straight code leads from `index`."""
     for here in code[index : index + 12]:
         name = here.opcode.split(".")[0]
         if name == "CALL":
-            return True
+            return here
         if name in ("BRA", "EXIT", "BSYNC"):
-            return False
-    return False
+            return None
+    return None
 
 
 # --------------------------------------------------------------------------- operands

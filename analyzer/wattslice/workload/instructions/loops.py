@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum, auto
 from functools import lru_cache
 
@@ -74,6 +74,7 @@ from wattslice.ir.loops import (
     written_below,
 )
 from wattslice.ir.operation_counts import own_operations
+from wattslice.ir.rewriting import is_same_text
 from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
 from wattslice.workload.instructions.constants import is_counted, with_constants
@@ -1017,6 +1018,8 @@ PREDICATED_INSTRUCTIONS, UNSYNCHRONISED_INSTRUCTIONS = 8, 20
 arm, branched around with no BSSY and BSYNC."""
 MOST_MADE = 256
 """Source operations in an arm above which it is not asked which of them copies of a loop have made."""
+ROTATION_SIZE = 3
+"""Source operations of a rotation that shifts make (nvcc 13: 180 copies of two and two sums, not 200)."""
 SELECTED_SIZE = 4
 """Source operations in an arm without memory up to which it is computed in any case (nvcc 13: 3, not 6)."""
 
@@ -1232,6 +1235,7 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
     """The facts about all of `kernel`; kept for the last few kernels, for nobody changes them."""
     facts, is_fast = KernelFacts(), bool(kernel.fast_math)
     work: list[tuple[Stmt, CodeFacts]] = [(kernel.body, CodeFacts())]
+    joining: set[Return] = set()
     inside: list[CodeFacts] = []  # every stretch after the one around it
 
     def nested(
@@ -1260,10 +1264,13 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
             if stmt.otherwise is not None:
                 nested(stmt.otherwise, here, stmt.condition)
         else:
-            _note_statement(stmt, here)
+            if stmt not in joining:
+                _note_statement(stmt, here)
             work.extend([(inner, here) for inner in nested_statements(stmt)])
         for expr, _ in expression_regions(stmt):
-            work.extend([(body, around) for body in _note_expressions(expr, around, is_fast=is_fast)])
+            for body in _note_expressions(expr, around, is_fast=is_fast):
+                joining.update(_joining_returns(body))
+                work.append((body, around))
     for own in reversed(inside):
         if own.parent is not None:
             own.parent.written |= own.written
@@ -1271,6 +1278,30 @@ def kernel_facts(kernel: Kernel) -> KernelFacts:
         if own.parent is not None:
             own.parent.absorb(own)
     return facts
+
+
+def _joining_returns(body: Block) -> Iterator[Return]:
+    """The returns of an inlined function that are no way out: with which it ends, in each arm.
+
+    Of one that loads nothing and has no loop all: it computes what each may give, and chooses.
+    """
+    below = tuple(walk_statements(body))
+    if not any(isinstance(stmt, Loop | Switch) for stmt in below) and not any(
+        isinstance(expr, Load) for expr in expressions_below(body)
+    ):
+        yield from (stmt for stmt in below if isinstance(stmt, Return))
+        return
+    last: list[Stmt | None] = [body]
+    while last:
+        match last.pop():
+            case Block(statements=(*_, end), is_breakable=False):
+                last.append(end)
+            case If(then=then, otherwise=otherwise):
+                last += [then, otherwise]
+            case Return() as found:
+                yield found
+            case _:
+                pass
 
 
 def _note_statement(stmt: Stmt, facts: CodeFacts) -> None:
@@ -1337,7 +1368,10 @@ def _note_expressions(top: Expr, facts: CodeFacts, *, is_fast: bool) -> list[Blo
         elif isinstance(expr, InlinedCall):
             facts.written.update(dict.fromkeys(expr.parameters))
             bodies.append(expr.body)
-        below = children(expr)
+        turned = _rotated(expr)
+        below = children(expr) if turned is None else children(turned)[:1]
+        if turned is not None and expr not in folded:
+            facts.size += ROTATION_SIZE - 1
         if expr in chosen:
             chosen.update(dict.fromkeys(below, chosen[expr]))
         elif isinstance(expr, Select | Logical):
@@ -1401,6 +1435,34 @@ def _is_division(expr: Expr) -> bool:
             return not isinstance(strip_casts(right), Constant) and not is_short
         case _:
             return False
+
+
+def _rotated(expr: Expr) -> Binary | None:
+    """The shift down of `x >> n | x << bits - n`, a rotation by a number: what it turns is there once."""
+    if not isinstance(expr, Binary) or expr.op not in (BinaryOp.OR, BinaryOp.XOR, BinaryOp.ADD):
+        return None
+    match strip_casts(expr.left), strip_casts(expr.right):
+        case Binary(op=BinaryOp.SHR) as down, Binary(op=BinaryOp.SHL) as up:
+            pass
+        case Binary(op=BinaryOp.SHL) as up, Binary(op=BinaryOp.SHR) as down:
+            pass
+        case _:
+            return None
+    distances = [_number(down.right), _number(up.right)]
+    if down.type.signed or None in distances or sum(filter(None, distances)) != down.type.bits:
+        return None
+    return down if is_same_text(down.left, up.left) else None
+
+
+def _number(expr: Expr) -> int | float | None:
+    """A number, or the difference of two; None for others."""
+    match strip_casts(expr):
+        case Constant(value=value):
+            return value
+        case Binary(op=BinaryOp.SUB, left=Constant(value=whole), right=Constant(value=part)):
+            return whole - part
+        case _:
+            return None
 
 
 def _is_half(type_: Type) -> bool:

@@ -427,19 +427,20 @@ class Operators(LinearForms):
             return self.shared(key, region, (a, b), Computation(cost=((compare, lanes),)))
         if op in (BinaryOp.ADD, BinaryOp.SUB):
             return self.shared(key, region, (a, b), Computation(Shape.FLOAT_SUM, ((add, lanes),), bits))
-        further = 1.0  # copies that multiply by another number than one
+        further, powers = 1.0, 0.0  # copies with another number than one, and with another power of two
         for one, other in ((a, b), (b, a)):
             if other.shape is Shape.CONSTANT and (op is BinaryOp.MUL or other is b):
                 numbers = list(self.numbers(other).values())
                 further -= sum(abs(number) == 1 for number in numbers) / max(1, len(numbers))
                 if not further:
                     return one
+                powers = sum(map(_is_power_but_one, numbers)) / max(1, len(numbers))
         is_fast = op is BinaryOp.DIV and bits == 32 and self.is_fast
         if is_fast and b.shape is not Shape.CONSTANT:  # MUFU.RSQ of what else had a MUFU.SQRT
             of = b.inputs if b in self.known.roots and a.number == 1 else (b,)
             b = self.plain(("reciprocal", of is b.inputs), region, tuple(of), ((K.MUFU, lanes),), bits)
             return b if a.number == 1 else self.floating(BinaryOp.MUL, a, b, type_, region)
-        if op is BinaryOp.DIV and b.number and math.frexp(abs(b.number))[0] == 0.5:  # a power of two
+        if op is BinaryOp.DIV and b.number and _is_power_but_one(b.number):
             return self.floating(BinaryOp.MUL, a, self.constant(1.0 / b.number, type_), type_, region)
         if op is BinaryOp.MUL or is_fast:
             is_doubled = 2.0 in (a.number, b.number) and not self.is_machine_code  # x + x
@@ -450,7 +451,8 @@ class Operators(LinearForms):
         if b.shape is Shape.CONSTANT and bits == 32:  # its reciprocal is a number, too; not that of doubles
             name = "div_constant"
         cost = measured(f"{name}.fp{max(32, bits)}") or ((K.MUFU, 1.0),)
-        cost = tuple((kind, number * lanes) for kind, number in cost)
+        cost = tuple((kind, number * lanes * (further - powers)) for kind, number in cost)
+        cost += ((multiply, lanes * powers),) * (powers > 0)
         return self.shared(key, region, (a, b), Computation(cost=cost, bits=bits))
 
     def added(self, op: BinaryOp, operand: Value, type_: Type, region: int) -> Value:
@@ -498,37 +500,61 @@ class Operators(LinearForms):
         is_natural = not type_.signed or (a in self.known.naturals and b.shape is Shape.CONSTANT)
         if op is BinaryOp.MOD and b.number is not None and self.is_settled(a, int(b.number)):
             return self.copied((a,), region, type_.bits)
-        divisor = 0 if b.number is None or type_.bits != 32 else abs(int(b.number))
-        if name.endswith("_constant") and divisor > 1:
-            cost = _by_multiplication(divisor, is_signed=not is_natural)
-            value = self.plain(("quotient", is_natural), region, (a, b), cost)
-            if op is BinaryOp.MOD:
-                value = self.plain("remainder", region, (a, value), ((K.IMAD, 1.0),))
-        elif name == "mod_power" and is_natural and type_.bits == 32:
+        key = "int64" if type_.bits == 64 else "uint32" if is_natural else "int32"
+        divisors = [abs(int(number)) for number in self.numbers(b).values()] if type_.bits == 32 else []
+        if name == "mod_power" and is_natural and type_.bits == 32:
             mask = self.binary(BinaryOp.SUB, b, self.constant(1, type_), type_, region)
             value = self.logic(BinaryOp.AND, (a, mask), type_, region)
+        elif b.shape is Shape.CONSTANT and any(divisor > 1 and not is_power(divisor) for divisor in divisors):
+            cost = _mean([_by_number(divisor, key) for divisor in divisors])
+            value = self.plain(("quotient", is_natural), region, (a, b), cost)
+            if op is BinaryOp.MOD:
+                share = sum(divisor > 1 for divisor in divisors) / len(divisors)
+                value = self.plain("remainder", region, (a, value), ((K.IMAD, share),))
+        elif type_.bits == 32 and b.shape is not Shape.CONSTANT:
+            value = self.by_divisor(op, a, b, key, region)
         else:
-            key = "int64" if type_.bits == 64 else "uint32" if is_natural else "int32"
             cost = measured(f"{name}.{key}") or ((K.IMAD, 1.0),)
-            inputs = (a, b)
-            if (once := _OF_DIVISOR.get(key)) is not None and b.shape is not Shape.CONSTANT:
-                what = Computation(cost=once)
-                inputs = (a, b, self.shared(("reciprocal", key, b), region, (b,), what, may_trap=True))
-                cost = tuple((kind, number - dict(once).get(kind, 0.0)) for kind, number in cost)
-            own, beside = (
-                self.available.get(("divided", one, a, b, type_.signed))
-                for one in (op, BinaryOp.MOD if op is BinaryOp.DIV else BinaryOp.DIV)
-            )
-            if own is None and beside is not None and type_.bits == 32 and b.shape is not Shape.CONSTANT:
-                inputs, cost = (a, b, beside), ((K.IMAD, 1.0), (K.IADD, 1.0))  # a - a / b * b
-            what, named = Computation(cost=cost, bits=type_.bits), (op, type_.signed, *inputs_key(inputs))
-            value = self.shared(named, region, inputs, what, may_trap=b.shape is not Shape.CONSTANT)
-            self.hide(("divided", op, a, b, type_.signed), value)
+            what = Computation(cost=cost, bits=type_.bits)
+            named, may_trap = (op, type_.signed, *inputs_key((a, b))), b.shape is not Shape.CONSTANT
+            value = self.shared(named, region, (a, b), what, may_trap=may_trap)
             if name == "mod_power" and type_.bits == 32:
                 self.known.remainders[value] = a, b
         if a in self.known.naturals and is_natural:
             self.known.naturals.add(value)
         return value
+
+    def by_divisor(self, op: BinaryOp, a: Value, b: Value, key: str, region: int) -> Value:
+        """Division or remainder of 32 bits by what is no number; `key`: in the measured table.
+
+        Whoever needs both, in whatever order, divides once: the remainder is `a - a / b * b` then.
+        """
+
+        def computed(one: BinaryOp) -> Value:
+            cost = measured(f"{'div' if one is BinaryOp.DIV else 'mod'}.{key}") or ()
+            cost = tuple((kind, number - dict(once).get(kind, 0.0)) for kind, number in cost)
+            named = (one, key, *inputs_key((a, b)))
+            return self.shared(named, region, (a, b, reciprocal), Computation(cost=cost), may_trap=True)
+
+        once = _OF_DIVISOR[key]
+        what = Computation(cost=once)
+        reciprocal = self.shared(("reciprocal", key, b), region, (b,), what, may_trap=True)
+        quotient = computed(BinaryOp.DIV)  # costs nothing where nobody needs it
+        if op is BinaryOp.MOD:
+            remainder = computed(op)
+            if quotient in self.known.quotients:
+                self.take_from(quotient, remainder)
+            self.known.moduli[quotient] = remainder
+            return remainder
+        self.known.quotients.add(quotient)
+        if (beside := self.known.moduli.get(quotient)) is not None:
+            self.take_from(quotient, beside)
+        return quotient
+
+    def take_from(self, quotient: Value, remainder: Value) -> None:
+        """Have a remainder made of the quotient that is there beside it."""
+        remainder.inputs = [*remainder.inputs[:2], quotient]
+        remainder.cost = ((K.IMAD, 1.0), (K.IADD, 1.0))
 
     def is_settled(self, value: Value, modulus: int) -> bool:
         """Whether each copy of a loop that is unrolled in part knows the remainder of its counter."""
@@ -578,6 +604,28 @@ def _by_multiplication(divisor: int, *, is_signed: bool) -> Cost:
     if divisor % 2 == 0:  # shifted before, too
         return ((K.IMAD, 1.0), (K.SHF, 2.0))
     return ((K.IMAD, 1.0), (K.IADD, 2.0), (K.SHF, 1.0))
+
+
+def _by_number(divisor: int, key: str) -> Cost:
+    """Division of 32 bits by a number; `key`: in the measured table."""
+    if divisor <= 1:
+        return ()
+    if is_power(divisor):
+        return measured(f"div_power.{key}") or ()
+    return _by_multiplication(divisor, is_signed=key == "int32")
+
+
+def _mean(costs: list[Cost]) -> Cost:
+    """The mean of what copies of a loop cost."""
+    total: dict[K, float] = {}
+    for kind, number in (part for cost in costs for part in cost):
+        total[kind] = total.get(kind, 0.0) + number
+    return tuple((kind, number / len(costs)) for kind, number in total.items())
+
+
+def _is_power_but_one(number: float) -> bool:
+    """Whether a floating-point number is a power of two, or of a half, of either sign, but not one."""
+    return math.frexp(abs(number))[0] == 0.5 and abs(number) != 1
 
 
 def is_minimum(condition: Value) -> bool:

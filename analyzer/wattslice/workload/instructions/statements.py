@@ -144,11 +144,15 @@ def _merged(found: list[Charge]) -> list[Charge]:
 
 
 class _Call(Struct, frozen=True):
-    """A function being inlined: what decides how far it runs, what it may return, loops around the call."""
+    """A function being inlined: what decides how far it runs, what it may return, loops around the call.
+
+    `chosen`: of what it may return, all but what each copy of an unrolled loop knows to return.
+    """
 
     guard: Value
     returned: list[Value]
     depth: int
+    chosen: list[Value]
 
 
 class Lowering(Loops):
@@ -242,6 +246,8 @@ class Lowering(Loops):
             returned = yield self.expression(stmt.value, stmt.region)
             if self.calls:
                 self.calls[-1].returned.append(returned)
+                if self.arm_depth not in self.decided:
+                    self.calls[-1].chosen.append(returned)
         depth = self.calls[-1].depth if self.calls else 0
         for level in self.stack[depth:]:
             level.is_left = True
@@ -476,7 +482,8 @@ class Lowering(Loops):
             self.write(parameter, (), (yield self.expression(argument, region)))
         outer, self.guard = self.guard, self.scope()
         breakable, self.breakable = self.breakable, []
-        self.calls.append(_Call(self.guard, [], len(self.stack)))
+        self.calls.append(_Call(self.guard, [], len(self.stack), []))
+        began = Value(Shape.PLAIN, AT_START).birth
         self.await_leavers(self.guard)
         yield self.statement(expr.body)
         call = self.calls.pop()
@@ -487,6 +494,9 @@ class Lowering(Loops):
             return returned[0]
         value = self.joined(returned, region)
         value.guards = (guard,)
+        moved = sum(is_there(one, began) for one in call.chosen)  # others are computed into the register
+        if expr.type.kind in (TypeKind.INT, TypeKind.FLOAT) and (moved := min(moved, len(call.chosen) - 1)):
+            value.cost = tuple((kind, number * moved) for kind, number in self.selection(expr.type))
         return value
 
 

@@ -383,6 +383,8 @@ class Knowledge:
         self.masked: dict[Value, tuple[Value, Value]] = {}  # the bits that a constant selects: of what, which
         self.widened: dict[Value, bool] = {}  # what 64 bits are made of 32 of, and whether with a sign
         self.remainders: dict[Value, tuple[Value, Value]] = {}  # of what, by which power of two
+        self.quotients: set[Value] = set()  # those that are needed, of a division by what is no number
+        self.moduli: dict[Value, Value] = {}  # the remainders beside them
         self.compared: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # words with a sign: how, with what
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
