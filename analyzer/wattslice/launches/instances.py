@@ -35,6 +35,26 @@ class Decision(Struct, frozen=True):
     is_of_argc: bool
 
 
+class Sample(Struct, frozen=True):
+    """So many of the `iterations` of a long loop were looked at, which do not tell what the others launch.
+
+    `is_of_geometry`: another grid, block or shared memory perhaps, not arguments alone.
+    """
+
+    looked_at: int
+    iterations: int
+    is_of_geometry: bool
+
+    @property
+    def told(self) -> str:
+        """As in a report."""
+        what = "a grid or block" if self.is_of_geometry else "arguments"
+        return (
+            f"of {self.iterations} iterations of a loop {self.looked_at} are looked at, and others may have "
+            f"{what} of their own"
+        )
+
+
 class LaunchInstance(Struct, frozen=True, eq=False):
     """One time that a launch is reached: the evaluated configuration, and by which calls."""
 
@@ -62,7 +82,17 @@ class LaunchInstance(Struct, frozen=True, eq=False):
     argc: int = 1  # where no words are known: what was assumed
     decided: tuple[Decision, ...] = ()
     passed: tuple[tuple[ir.If, str], ...] = ()  # jumps that environment variables decide, with their names
+    sample: Sample | None = None  # that it is of, where that does not tell the others
     is_replaced: bool = False  # in its graph's node, by another launch, before the graph was taken
+
+
+Site = tuple[ir.LaunchCall, tuple[ir.Call, ...], str]
+"""A launch in the source, the calls that lead to it, and the kernel of a pointer."""
+
+
+def site_of(instance: LaunchInstance) -> Site:
+    """Where and on which way a launch is made."""
+    return instance.node, instance.path, instance.kernel
 
 
 class Geometry(Struct, frozen=True):

@@ -279,6 +279,9 @@ def _launch(
     assumptions.extend(_without_extent(kernel, chosen))
     changing = _extents_that_differ(every)
     assumptions.extend(_loop_assumptions(kernel, every, chosen, grid, block))
+    if chosen.sample is not None:
+        message = f"{kernel.name}: {chosen.sample.told}"
+        assumptions.append(Assumption("PW011", line, message, _by_launch(kernel)))
     if not running and not any(one.is_supposed for one in chosen.assumed):
         how = "as written there" if chosen.is_as_written else "assumed"
         where = f"launched{' only' * (other is None)} where the host code does not come"
@@ -384,6 +387,7 @@ def _cells(value: Value) -> Iterable[Value]:
 
 def _source(chosen: LaunchInstance, *, is_run: bool) -> LaunchSource:
     is_assumed = any(variable.is_of_geometry for variable in chosen.assumed)
+    is_assumed |= chosen.sample is not None and chosen.sample.is_of_geometry
     if not is_read(chosen) or is_assumed or not (is_run or chosen.is_as_written):
         return LaunchSource.ASSUMED
     return LaunchSource.HOST_CODE if chosen.given is None else LaunchSource.ARGUMENTS
