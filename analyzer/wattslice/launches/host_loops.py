@@ -20,7 +20,7 @@ from wattslice.ir.loops import Bound, LoopShape, constant_trips, shape_of, updat
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.control_flow import ControlFlow, Flow, LeftError, uncounted
 from wattslice.launches.evaluator import BudgetExceededError
-from wattslice.launches.instances import LaunchInstance, Sample, Site, site_of, values_of
+from wattslice.launches.instances import LaunchInstance, Site, site_of, values_of
 from wattslice.launches.long_loops import LoopWrites, writes_of
 from wattslice.launches.memory import (
     Cell,
@@ -41,7 +41,7 @@ from wattslice.launches.memory import (
     truth,
 )
 from wattslice.launches.relevance import Relevance
-from wattslice.launches.samples import untold
+from wattslice.launches.samples import Told, told_by
 from wattslice_models.gpu import Gpu
 
 MAX_ITERATIONS = (64, 16, 4)
@@ -524,11 +524,12 @@ class HostLoops(ControlFlow):
         ends = [*(begin for begin, _ in visited[1:]), len(self.instances)]
         made = [self.instances[begin:end] for (begin, _), end in zip(visited, ends, strict=True)]
         every = trips + (first is not None)
-        if (told := untold(made, rest, every)) is not None:
+        told = told_by(made, rest, every)
+        if not told.is_complete:
             self._unlike[stmt] = most_steps
             if self._is_cheap(stmt, every):
                 raise _UnlikeError
-            self._tell_sampled(visited[0][0], told)
+        self._tell(visited[0][0], told)
         self._uncount_irregular(visited)
         self._add(rest, visited[0][0])
         return flow if flow is Flow.EXIT else Flow.NEXT
@@ -566,14 +567,18 @@ class HostLoops(ControlFlow):
             if (why := irregular.get(site_of(self.instances[at]))) is not None:
                 self.instances[at] = replace(self.instances[at], times=why)
 
-    def _tell_sampled(self, begin: int, told: Mapping[Site, Sample]) -> None:
-        """Say of launches from `begin` on what those of other iterations may have of their own."""
+    def _tell(self, begin: int, told: Told) -> None:
+        """Say of launches from `begin` on what those of other iterations have of their own."""
         for at in range(begin, len(self.instances)):
             instance = self.instances[at]
-            sample = told.get(site_of(instance)) if instance.is_certain else None
-            if sample is not None and instance.sample is None:
-                times = instance.times if isinstance(instance.times, Unknown) else Unknown(sample.told)
-                self.instances[at] = replace(instance, sample=sample, times=times)
+            site = site_of(instance)
+            sample = instance.sample or (told.samples.get(site) if instance.is_certain else None)
+            is_moving = instance.is_moving or site in told.moving
+            times = instance.times
+            if sample is not None and not sample.is_shown and not isinstance(times, Unknown):
+                times = Unknown(sample.told)
+            if sample is not None or is_moving:
+                self.instances[at] = replace(instance, sample=sample, times=times, is_moving=is_moving)
 
     def _writes(self, stmt: ir.Loop) -> LoopWrites:
         found = self._loop_writes.get(stmt)

@@ -38,12 +38,14 @@ class Decision(Struct, frozen=True):
 class Sample(Struct, frozen=True):
     """So many of the `iterations` of a long loop were looked at, which do not tell what the others launch.
 
-    `is_of_geometry`: another grid, block or shared memory perhaps, not arguments alone.
+    `is_of_geometry`: another grid, block or shared memory perhaps, not arguments alone. `is_shown`: those
+    that were looked at differ as well.
     """
 
     looked_at: int
     iterations: int
     is_of_geometry: bool
+    is_shown: bool
 
     @property
     def told(self) -> str:
@@ -83,6 +85,7 @@ class LaunchInstance(Struct, frozen=True, eq=False):
     decided: tuple[Decision, ...] = ()
     passed: tuple[tuple[ir.If, str], ...] = ()  # jumps that environment variables decide, with their names
     sample: Sample | None = None  # that it is of, where that does not tell the others
+    is_moving: bool = False  # it stands for others, of numbers that go on from one to the next
     is_replaced: bool = False  # in its graph's node, by another launch, before the graph was taken
 
 
@@ -197,6 +200,21 @@ def values_of(instance: LaunchInstance) -> tuple[object, ...]:
         else None
         for part in parts
     )
+
+
+Part = tuple[int, int]
+"""One number of a launch: of grid, block, shared memory or an argument, and where in that it lies."""
+FIRST_ARGUMENT = 3
+
+
+def parts_of(instance: LaunchInstance) -> dict[Part, Value]:
+    """The scalars that a launch is made with."""
+    values = (instance.grid, instance.block, instance.shared_bytes, *instance.arguments)
+    return {
+        (index, offset): cell
+        for index, value in enumerate(values)
+        for offset, cell in (value.cells.items() if isinstance(value, Record) else ((0, value),))
+    }
 
 
 def kernel_key(instance: LaunchInstance) -> str:

@@ -25,9 +25,11 @@ from wattslice.launches.instances import (
     AssumedVariable,
     Geometry,
     LaunchInstance,
+    Part,
     geometry_of,
     is_read,
     known_extents,
+    parts_of,
     without_impossible,
 )
 from wattslice.launches.kernel_shape import NOTHING, default_block, default_grid
@@ -62,6 +64,8 @@ from wattslice_models.gpu import Gpu
 
 MAX_LAUNCHES_PER_KERNEL = 8
 MAX_LAUNCHES_PER_TEMPLATE = 32
+MAX_APART = 4
+"""Launches from one loop that differ in whole numbers are shown each by itself, if they are no more."""
 
 
 def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
@@ -90,13 +94,14 @@ def launches_of(
         written = [instance for instance in own if not instance.is_certain and is_read(instance)]
         if written:
             lost, own = next((instance for instance in own if instance.is_certain), None), written
-    groups: dict[tuple[ir.LaunchCall, tuple[ir.Call, ...]], list[LaunchInstance]] = {}
+    by_place: dict[tuple[ir.LaunchCall, tuple[ir.Call, ...]], list[LaunchInstance]] = {}
     for instance in own:
-        groups.setdefault((instance.node, instance.path), []).append(instance)
+        by_place.setdefault((instance.node, instance.path), []).append(instance)
+    groups = [(site, part) for (site, _), group in by_place.items() for part in _apart(group)]
     read_sites = {instance.node for instance in own if is_read(instance)}
-    left_out = {site: group[0] for (site, _), group in groups.items() if not any(map(is_read, group))}
+    left_out = {site: group[0] for site, group in groups if not any(map(is_read, group))}
     launches: list[KernelLaunch] = []
-    for (site, _), group in groups.items():
+    for site, group in groups:
         times = _sum(instance.times for instance in group if instance.is_certain)
         others = left_out.get(site, lost) if site in read_sites else None
         if others is None or any(map(is_read, group)):
@@ -124,6 +129,19 @@ def launches_of(
     distinct = [_together(same) for same in equal.values()]
     in_order = sorted(distinct, key=lambda launch: (launch.line or 0, launch.blocks))
     return _largest(in_order, MAX_LAUNCHES_PER_KERNEL)
+
+
+def _apart(group: Sequence[LaunchInstance]) -> Iterable[Sequence[LaunchInstance]]:
+    """Launches from one place: few different ones, of which all are known, each by itself."""
+    if not all(one.is_certain and is_read(one) and isinstance(one.times, int) for one in group):
+        return (group,)
+    if any(one.is_moving or one.sample is not None or one.in_unknown_loop for one in group):
+        return (group,)
+    found: dict[frozenset[tuple[Part, int]], list[LaunchInstance]] = {}
+    for one in group:
+        numbers = ((part, value) for part, value in parts_of(one).items() if isinstance(value, int))
+        found.setdefault(frozenset(numbers), []).append(one)
+    return found.values() if len(found) <= MAX_APART else (group,)
 
 
 def of_few_instances(launches: Sequence[KernelLaunch]) -> Iterator[KernelLaunch]:

@@ -8,42 +8,52 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from wattslice.launches.instances import LaunchInstance, Sample, Site, site_of
-from wattslice.launches.memory import Course, Record, Unknown, Value
+from msgspec import Struct
 
-_Part = tuple[int, int]
-"""One number of a launch: of grid, block, shared memory or an argument, and where in that it lies."""
-_FIRST_ARGUMENT = 3
+from wattslice.launches.instances import FIRST_ARGUMENT, LaunchInstance, Part, Sample, Site, parts_of, site_of
+from wattslice.launches.memory import Course, Unknown, Value
 
 
-def untold(
+class Told(Struct, frozen=True):
+    """What visits to some iterations of a loop tell of all: everything if they are `complete`.
+
+    `samples`: launches that others may make otherwise. `moving`: those of which each iteration has its own.
+    """
+
+    is_complete: bool
+    samples: Mapping[Site, Sample]
+    moving: frozenset[Site]
+
+
+def told_by(
     visits: Sequence[Sequence[LaunchInstance]], of_any: Sequence[LaunchInstance], iterations: int
-) -> Mapping[Site, Sample] | None:
-    """None where `visits` tell all `iterations` of a loop; else the launches of which that has to be said.
+) -> Told:
+    """`of_any`: what any of all `iterations` launches, as far as that is known.
 
-    `of_any`: what any iteration launches, as far as that is known. That nobody knows how often something is
-    launched is not said here.
+    That nobody knows how often something is launched is not said here.
     """
     made, possible = [_by_site(visit) for visit in visits], _by_site(of_any)
-    found: dict[Site, Sample] = {}
-    is_told = True
+    samples, moving, is_complete = dict[Site, Sample](), set[Site](), True
     for site in dict.fromkeys(site for launches in made for site in launches):
         own, any_one = [launches.get(site, []) for launches in made], possible.get(site, [])
         if any(isinstance(one.times, Unknown) for launches in own for one in launches):
             continue
-        groups = list(zip(zip(*own, strict=False), any_one, strict=False))
+        pairs = list(zip(zip(*own, strict=False), any_one, strict=False))
         if any(len(launches) != len(any_one) for launches in own):
-            is_told = False
-            groups = [(tuple(one for launches in own for one in launches), one) for one in any_one[:1]]
+            is_complete = False
+            pairs = [(tuple(one for launches in own for one in launches), one) for one in any_one[:1]]
             if not any_one:
-                found[site] = Sample(len(visits), iterations, is_of_geometry=True)
-        for visited, one in groups:
-            unlike = dict(_unlike([_parts(launch) for launch in visited], _parts(one)))
-            is_told = is_told and not unlike and not isinstance(one.times, Unknown)
-            is_of_geometry = any(part < _FIRST_ARGUMENT for part, _ in unlike)
-            if is_of_geometry or True in unlike.values():
-                found[site] = Sample(len(visits), iterations, is_of_geometry)
-    return None if is_told else found
+                samples[site] = Sample(len(visits), iterations, is_of_geometry=True, is_shown=False)
+        for visited, one in pairs:
+            numbers, known = [parts_of(launch) for launch in visited], parts_of(one)
+            unlike = dict(_unlike(numbers, known))
+            is_complete = is_complete and not unlike and not isinstance(one.times, Unknown)
+            if unlike:
+                is_of_geometry = any(part < FIRST_ARGUMENT for part, _ in unlike)
+                samples[site] = Sample(len(visits), iterations, is_of_geometry, all(unlike.values()))
+            if any(isinstance(value, Unknown) and value.course is not Course.ANY for value in known.values()):
+                moving.add(site)
+    return Told(is_complete, samples, frozenset(moving))
 
 
 def _by_site(launches: Sequence[LaunchInstance]) -> dict[Site, list[LaunchInstance]]:
@@ -54,19 +64,10 @@ def _by_site(launches: Sequence[LaunchInstance]) -> dict[Site, list[LaunchInstan
     return found
 
 
-def _parts(launch: LaunchInstance) -> dict[_Part, Value]:
-    values = (launch.grid, launch.block, launch.shared_bytes, *launch.arguments)
-    return {
-        (index, offset): cell
-        for index, value in enumerate(values)
-        for offset, cell in (value.cells.items() if isinstance(value, Record) else ((0, value),))
-    }
-
-
 def _unlike(
-    visits: Sequence[Mapping[_Part, Value]], of_any: Mapping[_Part, Value]
-) -> Iterator[tuple[_Part, bool]]:
-    """Numbers that other iterations may have others of, and whether the visits do not show that either."""
+    visits: Sequence[Mapping[Part, Value]], of_any: Mapping[Part, Value]
+) -> Iterator[tuple[Part, bool]]:
+    """Numbers that other iterations may have others of, and whether the visits show that."""
     for part in dict.fromkeys(part for values in visits for part in values):
         numbers = [v for values in visits if isinstance(v := values.get(part), (int, float))]
         value = of_any.get(part)
@@ -74,6 +75,6 @@ def _unlike(
             continue
         is_one = len(numbers) == len(visits) and numbers.count(numbers[0]) == len(numbers)
         is_known = isinstance(value, (int, float)) and is_one and value == numbers[0]
-        is_shown = not is_one and part[0] >= _FIRST_ARGUMENT and isinstance(numbers[0], float)
-        if not is_known and not is_shown:
-            yield part, is_one
+        is_varying = not is_one and part[0] >= FIRST_ARGUMENT and isinstance(numbers[0], float)
+        if not is_known and not is_varying:  # rates that change stand for themselves
+            yield part, not is_one
