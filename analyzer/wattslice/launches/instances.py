@@ -223,10 +223,16 @@ def kernel_key(instance: LaunchInstance) -> str:
 
 
 def without_dead(instances: Sequence[LaunchInstance]) -> tuple[LaunchInstance, ...]:
-    """`instances`, without those in code that is not run, where what is run launches the same kernel, those
-    through a pointer to another kernel, where its own launch is written, and those that are replaced.
+    """`instances`, without those in code that is not run, where what is run launches the same kernel, or the
+    same launch is run another time, those through a pointer to another kernel, where its own launch is
+    written, and those that are replaced.
     """
-    instances = [instance for instance in instances if not instance.is_replaced]
+    run = {site_of(instance) for instance in instances if instance.is_certain}
+    instances = [
+        instance
+        for instance in instances
+        if not instance.is_replaced and (instance.is_certain or site_of(instance) not in run)
+    ]
     running = {kernel_key(instance) for instance in instances if instance.is_certain and is_read(instance)}
     written = {kernel_key(instance) for instance in instances if not instance.is_other}
     return tuple(

@@ -137,11 +137,12 @@ def _apart(group: Sequence[LaunchInstance]) -> Iterable[Sequence[LaunchInstance]
         return (group,)
     if any(one.is_moving or one.sample is not None or one.in_unknown_loop for one in group):
         return (group,)
-    found: dict[frozenset[tuple[Part, int]], list[LaunchInstance]] = {}
+    found: dict[tuple[tuple[Part, int], ...], list[LaunchInstance]] = {}
     for one in group:
         numbers = ((part, value) for part, value in parts_of(one).items() if isinstance(value, int))
-        found.setdefault(frozenset(numbers), []).append(one)
-    return found.values() if len(found) <= MAX_APART else (group,)
+        found.setdefault(tuple(numbers), []).append(one)
+    are_known = len({tuple(part for part, _ in numbers) for numbers in found}) == 1  # in all the same parts
+    return found.values() if are_known and len(found) <= MAX_APART else (group,)
 
 
 def of_few_instances(launches: Sequence[KernelLaunch]) -> Iterator[KernelLaunch]:
@@ -171,7 +172,10 @@ def _sum(numbers: Iterable[int | Unknown]) -> int | Unknown:
 
 
 def _together(same: Sequence[KernelLaunch]) -> KernelLaunch:
-    """One for launches that are equal but for how often they are made and what is told of them."""
+    """One for launches that are equal but for how often they are made and what is told of them: those that
+    are not come to count where all are such.
+    """
+    same = [launch for launch in same if launch.times_unknown != NOT_COME.reason] or same
     told: dict[tuple[str, str], Assumption] = {}
     for entry in (entry for launch in same for entry in launch.assumptions):
         told.setdefault((entry.rule, entry.message), entry)
