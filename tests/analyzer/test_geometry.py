@@ -162,17 +162,23 @@ def test_a_loop_shows_the_mean_launch_and_says_so():
 
 
 def test_blocks_and_arguments_that_differ_between_iterations_are_told():
-    sizes = "int s[3] = {32, 64, 128}, i;"
-    (launch,) = launches(main(f"{sizes} for (i = 0; i < 3; i++) LAUNCH(1024 / s[i], s[i], 5);"))
+    sizes = "int s[5] = {32, 64, 128, 96, 160}, i;"
+    (launch,) = launches(main(f"{sizes} for (i = 0; i < 5; i++) LAUNCH(1024 / s[i], s[i], 5);"))
     assert launch.block == (64, 1, 1)
     assert "another grid and another block in each iteration" in launch.assumptions[0].message
     one = "void f(int b) { LAUNCH(1024 / b, b, 5); }"
-    (launch,) = launches(f"{one}\n" + main(f"{sizes} f(64); for (i = 0; i < 3; i++) f(s[i]);"))
-    assert (launch.block[0], launch.times) == (64, 4)
+    (launch,) = launches(f"{one}\n" + main(f"{sizes} f(64); for (i = 0; i < 5; i++) f(s[i]);"))
+    assert (launch.block[0], launch.times) == (64, 6)
     assert "another grid and another block in each iteration" in launch.assumptions[0].message
-    (launch,) = launches(main("int i; for (i = 0; i < 3; i++) LAUNCH(4, 32, i, 6);"))
+    (launch,) = launches(main("int i; for (i = 0; i < 5; i++) LAUNCH(4, 32, i, 6);"))
     assert (launch.source, launch.assumptions[0].fix) == (LaunchSource.HOST_CODE, "--set k.n=VALUE")
     assert "another argument n in each iteration" in launch.assumptions[0].message
+
+
+def test_few_different_launches_of_a_loop_are_shown_each_with_its_number():
+    text = "int i; for (i = 0; i < 6; i++) LAUNCH(i % 3 ? 4 : 8, 32, i % 3, 6);"
+    found = {(one.grid[0], one.arguments[0], one.times) for one in launches(main(text))}
+    assert found == {(8, 0, 2), (4, 1, 2), (4, 2, 2)}
 
 
 def test_a_long_loop_is_sampled():
@@ -599,7 +605,7 @@ LAUNCH_TIMES = [
         "",
         4,
     ),
-    ("for (int i = 0; i < 1000; i++) if (i % 10 == 0) LAUNCH(4, 32, 7);", "", None),
+    ("for (int i = 0; i < 1000; i++) if (i % 10 == 0) LAUNCH(4, 32, 7);", "", 100),
     ("for (int i = 0; i < 1000; i++) { if (i == 700) continue; LAUNCH(4, 32, 7); }", "", None),
     ("for (int i = 0; i < 1000; i++) if (i == 700) LAUNCH(4, 32, 7);", "", None),
     ("int a = 0; for (int i = 0; i < 1000; i++) if (a == 0) LAUNCH(4, 32, 7);", "", 1000),

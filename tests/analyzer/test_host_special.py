@@ -349,7 +349,9 @@ int main() {
 
 
 @pytest.mark.parametrize(("status", "times"), [("0", 4), ("EXIT_SUCCESS", 4), ("3", 10)])
-def test_a_function_that_ends_the_program_well_is_followed_and_an_error_does_not_happen(tmp_path, status, times):
+def test_a_function_that_ends_the_program_well_is_followed_and_an_error_does_not_happen(
+    tmp_path, status, times
+):
     text = f"""#include <cstdlib>
 __global__ void k(int n) {{}}
 void step(int i) {{ if (i > 3) exit({status}); }}

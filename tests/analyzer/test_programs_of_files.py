@@ -253,7 +253,11 @@ def test_what_is_done_before_main_is_done_once_however_the_file_is_named(tmp_pat
     monkeypatch.chdir(tmp_path / "own")
     path = tmp_path / "link" / "a.cu" if is_linked else Path("a.cu")
     told = found_by(path.parent, path.name, {"a.cu": REGISTERED})
-    assert [(one.times, one.arguments) for one in told] == [(1, (None,)), (2, (2,))]
+    assert [(one.grid[0], one.times, one.arguments) for one in told] == [
+        (1, 1, (None,)),
+        (3, 1, (2,)),
+        (4, 1, (2,)),
+    ]
     config = make_config(Options(paths=(path,), gpu="v100", no_cache=True))
     found = IncrementalAnalyzer(config).analyze(path, REGISTERED)
-    assert [kernel.launch.times for kernel in found.kernels] == [1, 2]
+    assert [kernel.launch.times for kernel in found.kernels] == [1, 1, 1]

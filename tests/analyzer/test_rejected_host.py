@@ -243,5 +243,5 @@ def test_a_macro_without_a_semicolon_ends_where_it_is_called(tmp_path):
         for (int i = 0; i < 3; i++) k<<<8, n>>>(n);
     }}"""
     found = launches(tmp_path, text)
-    assert [(one.grid[0], one.block[0], one.times) for one in found] == [(4, 64, 2), (8, 32, 3)]
+    assert [(one.grid[0], one.block[0], one.times) for one in found] == [(4, 64, 1), (4, 48, 1), (8, 32, 3)]
     assert {one.source for one in found} == {LaunchSource.HOST_CODE}

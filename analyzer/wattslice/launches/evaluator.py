@@ -15,6 +15,7 @@ from wattslice.launches.containers import constructed_array, constructed_vector,
 from wattslice.launches.keyed import constructed_map, is_keyed
 from wattslice.launches.memory import (
     MOST_ARGC,
+    Course,
     Delta,
     Memory,
     Pointer,
@@ -34,6 +35,7 @@ from wattslice.launches.memory import (
     one_of,
     same,
     truth,
+    with_course,
     without_argc,
 )
 from wattslice_models.gpu import Gpu
@@ -113,7 +115,7 @@ class Evaluator(ABC):
             ir.Constant: lambda node: node.value,
             ir.Text: self.text,
             ir.Read: self._read,
-            ir.Cast: lambda node: convert(self.evaluate(node.operand), node.type),
+            ir.Cast: lambda node: convert(_whole(self.evaluate(node.operand), node), node.type),
             ir.Binary: lambda node: binary(
                 node.op, self.evaluate(node.left), self.evaluate(node.right), node.operand_type
             ),
@@ -253,7 +255,7 @@ class Evaluator(ABC):
             return pointer if isinstance(pointer, Unknown) else Unknown("an element of something unknown")
         if not isinstance(index, int):
             why = index if isinstance(index, Unknown) else Unknown("an element at an unknown index")
-            return replace(why, around=(pointer,), least=None, by_argc=())
+            return replace(why, around=(pointer,), least=None, by_argc=(), course=Course.ANY)
         step = index * node.scale_bytes
         offset = pointer.offset + node.offset_bytes + (-step if node.subtract else step)
         return replace(pointer, offset=offset, member_bytes=_member_bytes(node))
@@ -343,9 +345,17 @@ def _device_code(_: ir.Expr) -> Value:
     return Unknown("device code")
 
 
+def _whole(value: Value, node: ir.Cast) -> Value:
+    """`value`; what an integer is made of keeps its order, if any."""
+    if isinstance(value, Unknown) and value.course is Course.STEADY and node.operand.type.is_float:
+        return with_course(value, Course.STEADY if node.type.is_float else Course.ONE_WAY)
+    return value
+
+
 def _unary(op: ir.UnaryOp, value: Value, type_: ir.Type) -> Value:
     if isinstance(value, Unknown):
-        return of_argc(value, lambda known: _unary(op, known[0], type_), value)
+        why = value if op is ir.UnaryOp.NEGATE else with_course(value, Course.ANY)
+        return of_argc(why, lambda known: _unary(op, known[0], type_), value)
     if op is ir.UnaryOp.NOT:
         known = truth(value)
         return condition_of(value) if known is None else int(not known)

@@ -20,6 +20,7 @@ from wattslice.launches.launch import MAX_BLOCK, MAX_GRID
 from wattslice.launches.layouts import MOST_ELEMENTS, scalars_of
 from wattslice.launches.memory import (
     MAX_CELLS,
+    Course,
     Memory,
     Pointer,
     Record,
@@ -29,6 +30,7 @@ from wattslice.launches.memory import (
     construct,
     member_of,
     places_of,
+    with_course,
 )
 from wattslice.patterns import regex
 from wattslice_models.gpu import Gpu
@@ -238,7 +240,9 @@ def mathematics(name: str, arguments: tuple[Value, ...]) -> Value | None:
     numbers: list[Number] = []
     for argument in arguments:
         if isinstance(argument, Unknown):
-            return argument
+            is_alone = sum(isinstance(one, (int, float)) for one in arguments) == len(arguments) - 1
+            is_in_order = is_alone and keeps_order(name) and argument.course is not Course.ANY
+            return with_course(argument, Course.ONE_WAY if is_in_order else Course.ANY)
         if not isinstance(argument, (int, float)):
             return Unknown(f"argument of {name}")
         numbers.append(argument)
@@ -246,6 +250,18 @@ def mathematics(name: str, arguments: tuple[Value, ...]) -> Value | None:
         return function(*numbers)
     except (ValueError, OverflowError, TypeError, ZeroDivisionError):
         return Unknown(f"{name} of these arguments is no number")
+
+
+_KEEP_ORDER = frozenset(
+    {"ceil", "floor", "round", "trunc", "sqrt", "cbrt", "log", "log2", "log10", "exp", "exp2", "min", "max"}
+    | {"fmin", "fmax", "clamp"}
+)
+
+
+def keeps_order(name: str) -> bool:
+    """Whether a function of one number, the others being constant, never turns round."""
+    name = name.removeprefix("std::").removeprefix("::")
+    return not _KEEP_ORDER.isdisjoint((name, name.removesuffix("f"), name.removesuffix("l")))
 
 
 def limit_of(node: ir.Call) -> Number | None:

@@ -1,7 +1,9 @@
 """Loops of host code: short ones are followed, of long ones a few iterations are visited.
 
 Long counted loops are visited at their first and last iteration and some between, those of unknown length
-once: what they change is unknown behind them unless every iteration changes it by the same amount.
+once: what they change is unknown behind them unless every iteration changes it by the same amount. Where what
+any iteration launches does not follow from these few, all are followed if that takes few steps; else it is
+told that they are a sample.
 """
 
 from __future__ import annotations
@@ -17,10 +19,12 @@ from wattslice import ir
 from wattslice.ir.loops import Bound, LoopShape, constant_trips, shape_of, update_of, whole_limit
 from wattslice.launches.call_graph import CallGraph
 from wattslice.launches.control_flow import ControlFlow, Flow, LeftError, uncounted
-from wattslice.launches.instances import LaunchInstance, values_of
+from wattslice.launches.evaluator import BudgetExceededError
+from wattslice.launches.instances import LaunchInstance, Site, site_of, values_of
 from wattslice.launches.long_loops import LoopWrites, writes_of
 from wattslice.launches.memory import (
     Cell,
+    Course,
     Delta,
     Memory,
     Storage,
@@ -38,6 +42,7 @@ from wattslice.launches.memory import (
     truth,
 )
 from wattslice.launches.relevance import Relevance
+from wattslice.launches.samples import Told, told_by
 from wattslice_models.gpu import Gpu
 
 MAX_ITERATIONS = (64, 16, 4)
@@ -45,6 +50,8 @@ MAX_ITERATIONS = (64, 16, 4)
 MAX_UNCOUNTED_ITERATIONS = 16_384
 SHARE_OF_LOOP = 0.25
 """A counted loop that would take more of the steps that are left is not followed through."""
+STEPS_TO_FOLLOW = 40_000
+"""Beside all other steps: for loops of which a few iterations do not tell what the others launch."""
 MOST_SAMPLED = 4
 MOST_PARTS = 4
 """Of a long loop that launches: at the ends of each an iteration is visited; of two in deeper loops."""
@@ -53,16 +60,16 @@ MAX_LOOP_STEPS = 8_000
 """Steps of one loop without a launch in it."""
 MOST_REPEATS = 2
 """Iterations of it in a row that change nothing: those that follow would not, either."""
-_Site = tuple[ir.LaunchCall, tuple[ir.Call, ...], str]
-"""A launch, the calls that lead to it, and the kernel of a pointer."""
-
-
 _UNENDED = Unknown("it is in a loop that is too long to follow")
 _IRREGULAR = Unknown("not every iteration of a long loop launches it as often")
 
 
 class _MiscountedError(Exception):
     """The test of a loop does not say what the number of its iterations says."""
+
+
+class _UnlikeError(Exception):
+    """The iterations of a loop that were looked at do not tell the others, which can be followed."""
 
 
 class _Start(Struct, frozen=True):
@@ -78,11 +85,16 @@ class HostLoops(ControlFlow):
     def __init__(self, graph: CallGraph, relevance: Relevance, memory: Memory, gpu: Gpu, budget: int) -> None:
         super().__init__(graph, relevance, memory, gpu, budget)
         self.instances: list[LaunchInstance] = []
+        self.cut: set[ir.LaunchCall] = set()  # sites in calls that are not followed
         self._unknown_loops = 0
         self._is_any = False  # what is visited stands for any iteration of a loop around it
         self._loop_depth = 0
         self._lost: dict[Cell, str] = {}  # what the loop that runs changes, and how that is said
         self._loop_writes: dict[ir.Loop, LoopWrites] = {}
+        self._steps_to_follow = STEPS_TO_FOLLOW
+        self._is_following = False  # a loop, with these steps
+        self._unlike: dict[ir.Loop, int] = {}  # loops that are followed, with the steps of an iteration
+        self._too_costly: set[ir.Loop] = set()  # though that was tried
 
     def _loop(self, stmt: ir.Loop) -> Flow:
         for init in stmt.init:
@@ -111,13 +123,17 @@ class HostLoops(ControlFlow):
         if isinstance(value, Unknown) and value.likely is None:
             self.memory.set_cell(where.storage, where.offset, replace(value, likely=1))
 
-    def _iterate(self, stmt: ir.Loop, *, is_counted: bool = True) -> Flow:
-        """Follow a loop, or visit some of its iterations, whose number is known if it `is_counted`."""
+    def _iterate(self, stmt: ir.Loop, *, is_counted: bool = True, most: int | None = None) -> Flow:
+        """Follow a loop, or visit some of its iterations, whose number is known if it `is_counted`.
+
+        `most`: how many are followed, where that was decided before.
+        """
         head, trips = self._counted(stmt) if is_counted else (None, None)
         has_launches = bool(self._graph.launches_in(stmt.body))
         is_short = has_launches or head is not None
         limit = MAX_ITERATIONS[min(self._loop_depth, len(MAX_ITERATIONS)) - 1]
         limit = limit if is_short else MAX_UNCOUNTED_ITERATIONS
+        limit = limit if most is None else most
         start = _Start(self.memory.mark(), len(self.instances))
         if trips is not None and trips > limit:
             return self._visit_once(stmt) if self._ends_early(stmt) else self._sample(stmt, trips, start)
@@ -281,7 +297,7 @@ class HostLoops(ControlFlow):
         try:
             while True:  # what it is seen to change is lost before it, too
                 mark = self.memory.mark()
-                self._lose(lost, reason)
+                self._lose(lost, reason, frozenset(steps or ()))
                 most = {storage: storage.writes + number for storage, number in (steps or {}).items()}
                 flow, changes = self._visit(stmt, times, why or Unknown(reason))
                 if any(storage.writes > number for storage, number in most.items()):
@@ -307,8 +323,11 @@ class HostLoops(ControlFlow):
         finally:
             self._is_any = is_any
 
-    def _lose(self, lost: Collection[Cell], reason: str) -> None:
-        """Forget what a loop changes; what was unknown before stays so for that reason."""
+    def _lose(self, lost: Collection[Cell], reason: str, steady: Collection[Storage]) -> None:
+        """Forget what a loop changes; what was unknown before stays so for that reason.
+
+        `steady`: what each iteration changes by the same amount.
+        """
         before = {cell: self.memory.current(cell) for cell in lost}
         places, forgotten = places_of(*before.values()), Delta()
         for cell, now in before.items():
@@ -316,7 +335,8 @@ class HostLoops(ControlFlow):
             if isinstance(now, Unknown) and _is_lost(now) and cell[1] in cell[0].cells:
                 value = replace(now, around=around) if around else now
             else:
-                value = Unknown(f"{cell[0].told} {reason}", around=around, is_derived=True)
+                course = Course.STEADY if cell[0] in steady and cell[1] == 0 else Course.ANY
+                value = Unknown(f"{cell[0].told} {reason}", around=around, is_derived=True, course=course)
             forgotten[cell] = value
             self._lost[cell] = value.reason
         self.memory.apply(forgotten)
@@ -326,17 +346,17 @@ class HostLoops(ControlFlow):
 
         How many there are of those that have no number there, nobody knows.
         """
-        lost = {_site(one): one.times for one in rest if isinstance(one.times, Unknown)}
-        certain = {_site(one) for one in rest if one.is_certain}
-        visited = [one for one in self.instances[begin:] if one.is_certain or _site(one) not in certain]
-        known = {(_site(one), values_of(one)) for one in visited if one.is_certain}
-        self.instances[begin:] = [replace(one, times=lost.get(_site(one), one.times)) for one in visited]
+        lost = {site_of(one): one.times for one in rest if isinstance(one.times, Unknown)}
+        certain = {site_of(one) for one in rest if one.is_certain}
+        visited = [one for one in self.instances[begin:] if one.is_certain or site_of(one) not in certain]
+        known = {(site_of(one), values_of(one)) for one in visited if one.is_certain}
+        self.instances[begin:] = [replace(one, times=lost.get(site_of(one), one.times)) for one in visited]
         self.instances += [
             one
             for one in rest
-            if _site(one) in lost
+            if site_of(one) in lost
             and isinstance(one.times, Unknown)
-            and (_site(one), values_of(one)) not in known
+            and (site_of(one), values_of(one)) not in known
         ]
 
     def _counted(self, stmt: ir.Loop) -> tuple[Bound | None, int | None]:
@@ -403,25 +423,67 @@ class HostLoops(ControlFlow):
         `start`: of the loop; if it `is_begun`, of one iteration before these. What its test says of each, and
         behind the last, must be what `trips` says: else it is not counted.
         """
-        times, seen, jumps, returned = self._times, set(self._seen), self._jumps(), list(self._returned)
-        try:
-            return self._first_to_last(stmt, trips, start.known if is_begun else None)
-        except _MiscountedError:
+        times, jumps, returned = self._times, self._jumps(), list(self._returned)
+        seen, cut = set(self._seen), set(self.cut)
+
+        def undo() -> None:
             self.memory.roll_back(start.mark)
             del self.instances[start.known :]
             self._forget_jumps(jumps)
             self._returned[:] = returned
-            self._seen = seen
+            self._seen, self.cut = set(seen), set(cut)
+            self._times = times
+
+        every = trips + is_begun
+        try:
+            if stmt in self._unlike and self._is_cheap(stmt, every):
+                raise _UnlikeError
+            return self._first_to_last(stmt, trips, start.known if is_begun else None)
+        except _MiscountedError:
+            undo()
+            return self._iterate(stmt, is_counted=False)
+        except _UnlikeError:
+            undo()
         finally:
             self._times = times
-        return self._iterate(stmt, is_counted=False)
+        flow = self._follow_all(stmt, every)
+        if flow is not None:
+            return flow
+        undo()
+        self._too_costly.add(stmt)
+        return self._sample(stmt, every, start)
+
+    def _is_cheap(self, stmt: ir.Loop, trips: int) -> bool:
+        """Whether all iterations of a loop can be followed."""
+        left = self.steps_left if self._is_following else self._steps_to_follow
+        return stmt not in self._too_costly and trips * self._unlike[stmt] <= left
+
+    def _follow_all(self, stmt: ir.Loop, trips: int) -> Flow | None:
+        """Follow a loop, however long; None where that takes more steps than were counted on."""
+        if self._is_following:
+            return self._iterate(stmt, is_counted=False, most=trips)
+        kept, self._budget = self.steps_left, self._steps_to_follow
+        self._is_following = True
+        try:
+            return self._iterate(stmt, is_counted=False, most=trips)
+        except BudgetExceededError:
+            return None
+        finally:
+            self._is_following = False
+            self._steps_to_follow, self._budget = self.steps_left, kept
+
+    @property
+    def _steps_of_all(self) -> int:
+        return self.steps_left + self._steps_to_follow
 
     def _first_to_last(self, stmt: ir.Loop, trips: int, first: int | None) -> Flow:
         """`first`: where the instances of the iteration before these begin, if there was one."""
         writes = self._writes(stmt)
         mark, times = self.memory.mark(), self._times
         visited = [(len(self.instances), 1)] if first is None else [(first, 1), (len(self.instances), 1)]
+        steps_left = self._steps_of_all
         flow = self._once(stmt, is_tested=stmt.kind is not ir.LoopKind.DO or first is not None)
+        most_steps = steps_left - self._steps_of_all
         if flow is not Flow.NEXT:
             return self._stopped(flow)
         steady = {self.memory.storage(variable): variable.type for variable in writes.steady}
@@ -455,11 +517,22 @@ class HostLoops(ControlFlow):
                     type_ = steady.get(cell[0], ir.INT64)
                     value = _extrapolated(after_first.get(cell), after_second[cell], iteration - 2, type_)
                 self.memory.apply({cell: value})
+            steps_left = self._steps_of_all
             flow = self._once(stmt)
+            most_steps = max(most_steps, steps_left - self._steps_of_all)
             if flow is not Flow.NEXT:
                 break
         else:
             self._test(stmt, holds=False)
+        ends = [*(begin for begin, _ in visited[1:]), len(self.instances)]
+        made = [self.instances[begin:end] for (begin, _), end in zip(visited, ends, strict=True)]
+        every = trips + (first is not None)
+        told = told_by(made, rest, every)
+        if not told.is_complete:
+            self._unlike[stmt] = most_steps
+            if self._is_cheap(stmt, every):
+                raise _UnlikeError
+        self._tell(visited[0][0], told)
         self._uncount_irregular(visited)
         self._add(rest, visited[0][0])
         return flow if flow is Flow.EXIT else Flow.NEXT
@@ -482,20 +555,33 @@ class HostLoops(ControlFlow):
         `visited`: where the instances of each iteration begin, and for how many iterations it stands.
         """
         ends = [*(start for start, _ in visited[1:]), len(self.instances)]
-        irregular: dict[_Site, Unknown] = {}
-        numbers: list[Counter[_Site]] = []
+        irregular: dict[Site, Unknown] = {}
+        numbers: list[Counter[Site]] = []
         for (start, stands_for), end in zip(visited, ends, strict=True):
             numbers.append(Counter())
             for instance in self.instances[start:end]:
                 if isinstance(instance.times, Unknown):
-                    irregular.setdefault(_site(instance), instance.times)
+                    irregular.setdefault(site_of(instance), instance.times)
                 elif instance.is_certain:
-                    numbers[-1][_site(instance)] += instance.times // stands_for
+                    numbers[-1][site_of(instance)] += instance.times // stands_for
         for site in (site for one in numbers for site in one if any(one[site] != n[site] for n in numbers)):
             irregular.setdefault(site, _IRREGULAR)
         for at in range(visited[0][0], len(self.instances)):
-            if (why := irregular.get(_site(self.instances[at]))) is not None:
+            if (why := irregular.get(site_of(self.instances[at]))) is not None:
                 self.instances[at] = replace(self.instances[at], times=why)
+
+    def _tell(self, begin: int, told: Told) -> None:
+        """Say of launches from `begin` on what those of other iterations have of their own."""
+        for at in range(begin, len(self.instances)):
+            instance = self.instances[at]
+            site = site_of(instance)
+            sample = instance.sample or (told.samples.get(site) if instance.is_certain else None)
+            is_moving = instance.is_moving or site in told.moving
+            times = instance.times
+            if sample is not None and not sample.is_shown and not isinstance(times, Unknown):
+                times = Unknown(sample.told)
+            if sample is not None or is_moving:
+                self.instances[at] = replace(instance, sample=sample, times=times, is_moving=is_moving)
 
     def _writes(self, stmt: ir.Loop) -> LoopWrites:
         found = self._loop_writes.get(stmt)
@@ -520,10 +606,6 @@ class HostLoops(ControlFlow):
 
 def _times(around: int | Unknown, stands_for: int) -> int | Unknown:
     return around if isinstance(around, Unknown) else around * stands_for
-
-
-def _site(instance: LaunchInstance) -> _Site:
-    return instance.node, instance.path, instance.kernel
 
 
 def _holds_integers(type_: ir.Type) -> bool:

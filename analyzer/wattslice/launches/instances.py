@@ -35,6 +35,28 @@ class Decision(Struct, frozen=True):
     is_of_argc: bool
 
 
+class Sample(Struct, frozen=True):
+    """So many of the `iterations` of a long loop were looked at, which do not tell what the others launch.
+
+    `is_of_geometry`: another grid, block or shared memory perhaps, not arguments alone. `is_shown`: those
+    that were looked at differ as well.
+    """
+
+    looked_at: int
+    iterations: int
+    is_of_geometry: bool
+    is_shown: bool
+
+    @property
+    def told(self) -> str:
+        """As in a report."""
+        what = "a grid or block" if self.is_of_geometry else "arguments"
+        return (
+            f"of {self.iterations} iterations of a loop {self.looked_at} are looked at, and others may have "
+            f"{what} of their own"
+        )
+
+
 class LaunchInstance(Struct, frozen=True, eq=False):
     """One time that a launch is reached: the evaluated configuration, and by which calls."""
 
@@ -62,7 +84,18 @@ class LaunchInstance(Struct, frozen=True, eq=False):
     argc: int = 1  # where no words are known: what was assumed
     decided: tuple[Decision, ...] = ()
     passed: tuple[tuple[ir.If, str], ...] = ()  # jumps that environment variables decide, with their names
+    sample: Sample | None = None  # that it is of, where that does not tell the others
+    is_moving: bool = False  # it stands for others, of numbers that go on from one to the next
     is_replaced: bool = False  # in its graph's node, by another launch, before the graph was taken
+
+
+Site = tuple[ir.LaunchCall, tuple[ir.Call, ...], str]
+"""A launch in the source, the calls that lead to it, and the kernel of a pointer."""
+
+
+def site_of(instance: LaunchInstance) -> Site:
+    """Where and on which way a launch is made."""
+    return instance.node, instance.path, instance.kernel
 
 
 class Geometry(Struct, frozen=True):
@@ -169,16 +202,37 @@ def values_of(instance: LaunchInstance) -> tuple[object, ...]:
     )
 
 
+Part = tuple[int, int]
+"""One number of a launch: of grid, block, shared memory or an argument, and where in that it lies."""
+FIRST_ARGUMENT = 3
+
+
+def parts_of(instance: LaunchInstance) -> dict[Part, Value]:
+    """The scalars that a launch is made with."""
+    values = (instance.grid, instance.block, instance.shared_bytes, *instance.arguments)
+    return {
+        (index, offset): cell
+        for index, value in enumerate(values)
+        for offset, cell in (value.cells.items() if isinstance(value, Record) else ((0, value),))
+    }
+
+
 def kernel_key(instance: LaunchInstance) -> str:
     """The kernel that is launched, as the host code names it."""
     return instance.kernel or instance.node.kernel or instance.node.kernel_name
 
 
 def without_dead(instances: Sequence[LaunchInstance]) -> tuple[LaunchInstance, ...]:
-    """`instances`, without those in code that is not run, where what is run launches the same kernel, those
-    through a pointer to another kernel, where its own launch is written, and those that are replaced.
+    """`instances`, without those in code that is not run, where what is run launches the same kernel, or the
+    same launch is run another time, those through a pointer to another kernel, where its own launch is
+    written, and those that are replaced.
     """
-    instances = [instance for instance in instances if not instance.is_replaced]
+    run = {site_of(instance) for instance in instances if instance.is_certain}
+    instances = [
+        instance
+        for instance in instances
+        if not instance.is_replaced and (instance.is_certain or site_of(instance) not in run)
+    ]
     running = {kernel_key(instance) for instance in instances if instance.is_certain and is_read(instance)}
     written = {kernel_key(instance) for instance in instances if not instance.is_other}
     return tuple(

@@ -65,6 +65,7 @@ from wattslice.launches.memory import (
     places_of,
     truth,
     without_argc,
+    without_course,
 )
 from wattslice.launches.relevance import Relevance
 from wattslice.launches.tensors import given_scalar, is_check, name_tensors, note_check, tensor_call
@@ -113,7 +114,6 @@ class Interpreter(HostLoops):
         self._files = files
         self._given = given
         self._dependence = graph.dependence
-        self.cut: set[ir.LaunchCall] = set()  # sites in calls that are not followed
         self.is_main_cut = False  # `main` was not followed to its end
         self._is_captured = False  # into a graph, which is launched some other time
         self._open_nodes: dict[Storage, tuple[int, ir.Span]] = {}  # of graphs that nothing has taken yet
@@ -488,6 +488,7 @@ class Interpreter(HostLoops):
         value = without_argc(self._of_a_library(node, arguments, is_read=function is not None))
         if isinstance(value, Unknown) and (doubt := self._graph.in_doubt.get(node.callee)) is not None:
             value = replace(value, reason=f"the result of {node.name}(), {doubt}")
+        value = value if host_api.keeps_order(node.name) else without_course(value)
         self._throw_if_so(value)
         return value
 

@@ -25,9 +25,11 @@ from wattslice.launches.instances import (
     AssumedVariable,
     Geometry,
     LaunchInstance,
+    Part,
     geometry_of,
     is_read,
     known_extents,
+    parts_of,
     without_impossible,
 )
 from wattslice.launches.kernel_shape import NOTHING, default_block, default_grid
@@ -62,6 +64,8 @@ from wattslice_models.gpu import Gpu
 
 MAX_LAUNCHES_PER_KERNEL = 8
 MAX_LAUNCHES_PER_TEMPLATE = 32
+MAX_APART = 4
+"""Launches from one loop that differ in whole numbers are shown each by itself, if they are no more."""
 
 
 def _representative(group: Sequence[LaunchInstance]) -> LaunchInstance:
@@ -90,13 +94,14 @@ def launches_of(
         written = [instance for instance in own if not instance.is_certain and is_read(instance)]
         if written:
             lost, own = next((instance for instance in own if instance.is_certain), None), written
-    groups: dict[tuple[ir.LaunchCall, tuple[ir.Call, ...]], list[LaunchInstance]] = {}
+    by_place: dict[tuple[ir.LaunchCall, tuple[ir.Call, ...]], list[LaunchInstance]] = {}
     for instance in own:
-        groups.setdefault((instance.node, instance.path), []).append(instance)
+        by_place.setdefault((instance.node, instance.path), []).append(instance)
+    groups = [(site, part) for (site, _), group in by_place.items() for part in _apart(group)]
     read_sites = {instance.node for instance in own if is_read(instance)}
-    left_out = {site: group[0] for (site, _), group in groups.items() if not any(map(is_read, group))}
+    left_out = {site: group[0] for site, group in groups if not any(map(is_read, group))}
     launches: list[KernelLaunch] = []
-    for (site, _), group in groups.items():
+    for site, group in groups:
         times = _sum(instance.times for instance in group if instance.is_certain)
         others = left_out.get(site, lost) if site in read_sites else None
         if others is None or any(map(is_read, group)):
@@ -126,6 +131,20 @@ def launches_of(
     return _largest(in_order, MAX_LAUNCHES_PER_KERNEL)
 
 
+def _apart(group: Sequence[LaunchInstance]) -> Iterable[Sequence[LaunchInstance]]:
+    """Launches from one place: few different ones, of which all are known, each by itself."""
+    if not all(one.is_certain and is_read(one) and isinstance(one.times, int) for one in group):
+        return (group,)
+    if any(one.is_moving or one.sample is not None or one.in_unknown_loop for one in group):
+        return (group,)
+    found: dict[tuple[tuple[Part, int], ...], list[LaunchInstance]] = {}
+    for one in group:
+        numbers = ((part, value) for part, value in parts_of(one).items() if isinstance(value, int))
+        found.setdefault(tuple(numbers), []).append(one)
+    are_known = len({tuple(part for part, _ in numbers) for numbers in found}) == 1  # in all the same parts
+    return found.values() if are_known and len(found) <= MAX_APART else (group,)
+
+
 def of_few_instances(launches: Sequence[KernelLaunch]) -> Iterator[KernelLaunch]:
     """`launches`, of every template `MAX_LAUNCHES_PER_TEMPLATE` at most, as `_largest` has them.
 
@@ -153,7 +172,10 @@ def _sum(numbers: Iterable[int | Unknown]) -> int | Unknown:
 
 
 def _together(same: Sequence[KernelLaunch]) -> KernelLaunch:
-    """One for launches that are equal but for how often they are made and what is told of them."""
+    """One for launches that are equal but for how often they are made and what is told of them: those that
+    are not come to count where all are such.
+    """
+    same = [launch for launch in same if launch.times_unknown != NOT_COME.reason] or same
     told: dict[tuple[str, str], Assumption] = {}
     for entry in (entry for launch in same for entry in launch.assumptions):
         told.setdefault((entry.rule, entry.message), entry)
@@ -279,6 +301,9 @@ def _launch(
     assumptions.extend(_without_extent(kernel, chosen))
     changing = _extents_that_differ(every)
     assumptions.extend(_loop_assumptions(kernel, every, chosen, grid, block))
+    if chosen.sample is not None:
+        message = f"{kernel.name}: {chosen.sample.told}"
+        assumptions.append(Assumption("PW011", line, message, _by_launch(kernel)))
     if not running and not any(one.is_supposed for one in chosen.assumed):
         how = "as written there" if chosen.is_as_written else "assumed"
         where = f"launched{' only' * (other is None)} where the host code does not come"
@@ -384,6 +409,7 @@ def _cells(value: Value) -> Iterable[Value]:
 
 def _source(chosen: LaunchInstance, *, is_run: bool) -> LaunchSource:
     is_assumed = any(variable.is_of_geometry for variable in chosen.assumed)
+    is_assumed |= chosen.sample is not None and chosen.sample.is_of_geometry
     if not is_read(chosen) or is_assumed or not (is_run or chosen.is_as_written):
         return LaunchSource.ASSUMED
     return LaunchSource.HOST_CODE if chosen.given is None else LaunchSource.ARGUMENTS

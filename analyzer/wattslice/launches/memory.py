@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from enum import Enum, auto
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,6 +15,14 @@ from wattslice.launches.layouts import NO_LAYOUT, NUMBERS, Layout, Member, is_na
 
 MOST_ARGC = 16
 """Up to here the values that follow from argc are known for each argc."""
+
+
+class Course(Enum):
+    """How a number goes from one iteration of a long loop to the next: known to be so for all of them."""
+
+    ANY = auto()
+    ONE_WAY = auto()  # it never turns round: the same in the first and the last, it is the same in all
+    STEADY = auto()  # by the same amount each time
 
 
 class Unknown(Struct, frozen=True, eq=False):
@@ -27,6 +36,7 @@ class Unknown(Struct, frozen=True, eq=False):
     other values that it is computed from settle it, not the variable that holds it. `by_argc`: what it is
     where argc is 1, 2, ... up to `MOST_ARGC`, None where not even that tells it; empty: it tells nothing.
     `may_stay`: where it is lost to this, what was there before is likely. `is_of_file`: whether one is there.
+    `course`: of what a long loop changes, in any of its iterations.
     """
 
     reason: str
@@ -41,6 +51,7 @@ class Unknown(Struct, frozen=True, eq=False):
     by_argc: tuple[int | float | None, ...] = ()
     may_stay: bool = False
     is_of_file: bool = False
+    course: Course = Course.ANY
 
     def __eq__(self, other: object) -> bool:
         """Whether both are unknown for the same reason and in the same way, in whatever object."""
@@ -254,6 +265,8 @@ def is_aggregate(type_: ir.Type) -> bool:
 
 def convert(value: Value, type_: ir.Type) -> Value:
     """`value` as C converts it to the scalar `type_`; what is no number passes through."""
+    if isinstance(value, Unknown) and value.course is not Course.ANY and not _holds_most(type_):
+        value = replace(value, course=Course.ANY)
     if isinstance(value, Unknown) and value.by_argc and type_.lanes == 1:
         return of_argc(value, lambda known: convert(known[0], type_), value)
     if isinstance(value, Unknown) and value.variable is None and value.likely is not None:
@@ -283,7 +296,7 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) ->
         decided = _by_least(op, left, right)
         if decided is not None:
             return decided
-        why = cause(left, right)
+        why = with_course(cause(left, right), _course_of(op, left, right, operand_type))
         if why.variable is None:
             one, two = (part.likely if isinstance(part, Unknown) else part for part in (left, right))
             made = None if one is None or two is None else _number(binary(op, one, two, operand_type))
@@ -300,6 +313,38 @@ def binary(op: ir.BinaryOp, left: Value, right: Value, operand_type: ir.Type) ->
     if exact != result and operand_type.signed:
         return Unknown(f"{left} {op.value} {right}{_OVERFLOWS}{operand_type.bits} bits", is_derived=True)
     return result if op in ir.COMPARISONS else convert(result, operand_type)
+
+
+def with_course(why: Unknown, course: Course) -> Unknown:
+    """`why`, of a value that goes so."""
+    return why if why.course is course else replace(why, course=course)
+
+
+def without_course(value: Value) -> Value:
+    """`value`, unknown or not, of which nobody knows how it goes."""
+    return with_course(value, Course.ANY) if isinstance(value, Unknown) else value
+
+
+def _holds_most(type_: ir.Type) -> bool:
+    """Whether a number is taken not to wrap round, or to be torn, in a type."""
+    return type_.is_float or (type_.is_integral and type_.bits >= ir.INT32.bits)
+
+
+def _course_of(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> Course:
+    """How `left op right` goes in a type that holds it."""
+    one, two = (part.course if isinstance(part, Unknown) else None for part in (left, right))
+    courses = {course for course in (one, two) if course is not None}
+    if Course.ANY in courses or not _holds_most(type_):
+        return Course.ANY
+    if one is not None and two is not None:
+        is_sum = op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB)
+        return Course.STEADY if is_sum and courses == {Course.STEADY} else Course.ANY
+    known = right if two is None else left
+    if not isinstance(known, (int, float)):
+        return Course.ANY
+    if op in (ir.BinaryOp.ADD, ir.BinaryOp.SUB, ir.BinaryOp.MUL) or (op is ir.BinaryOp.SHL and two is None):
+        return next(iter(courses))
+    return Course.ONE_WAY if two is None and op in (ir.BinaryOp.DIV, ir.BinaryOp.SHR) else Course.ANY
 
 
 _OVERFLOWS = " overflows "
@@ -364,7 +409,10 @@ def _of_pointers(op: ir.BinaryOp, left: Value, right: Value, type_: ir.Type) -> 
 
 def condition_of(value: Value) -> Unknown:
     """Why nobody knows whether a condition holds."""
-    return value if isinstance(value, Unknown) else Unknown("a condition that is no number")
+    return with_course(value, Course.ANY) if isinstance(value, Unknown) else Unknown(_NO_NUMBER)
+
+
+_NO_NUMBER = "a condition that is no number"
 
 
 def told_why(why: Unknown) -> str:
@@ -406,7 +454,13 @@ def one_of(condition: Unknown, *values: Value) -> Unknown:
     is_anywhere = any(isinstance(v, Unknown) and (v.is_anywhere or not v.around) for v in values)
     named = tuple(dict.fromkeys(names or ()))
     return replace(
-        condition, around=places_of(*values), is_anywhere=is_anywhere, names=named, least=None, by_argc=()
+        condition,
+        around=places_of(*values),
+        is_anywhere=is_anywhere,
+        names=named,
+        least=None,
+        by_argc=(),
+        course=Course.ANY,
     )
 
 

@@ -357,7 +357,9 @@ def relevance_of(program: ir.Program, graph: CallGraph) -> Relevance:
 
 def _ends_well(expr: ir.Expr) -> bool:
     """Whether it ends the program as one that has done its work: `exit(0)`, which no check for errors has."""
-    status = expr.arguments[0] if isinstance(expr, ir.Call) and host_api.ends(expr) and expr.arguments else None
+    if not (isinstance(expr, ir.Call) and host_api.ends(expr) and expr.arguments):
+        return False
+    status = expr.arguments[0]
     return isinstance(status, ir.Constant) and status.value == 0
 
 
