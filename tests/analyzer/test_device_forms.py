@@ -32,6 +32,13 @@ def loads(number: float, stores: float = 1, **more: float) -> dict[K, float]:
     return {K.LDG: number, K.STG: stores, **{K[name.upper()]: n for name, n in more.items()}}
 
 
+NUMBERED = """
+template <typename T, int n> struct Op {
+  T s; __device__ Op(T s) : s(s) {} __device__ T operator()(T v) const { return v * s + n; } };
+template <typename T, size_t n> struct Sized;
+template <typename T> struct Sized<T, 4> { __device__ void operator()(T *a, T v) { *a = *a * v; } };
+template <typename T> __device__ void scaled(T *a, T v) { Sized<T, sizeof(T)>()(a, v); }
+"""
 UNIONS = """
 union V { float4 v; float f[4]; };
 union W { float f; unsigned u; };
@@ -283,6 +290,12 @@ FORMS = [
          loads(1, bar=0, shfl=3)),
     Form("wait_of_a_block", TILES, "const float* in, float* o",
          "cg::sync(cg::this_thread_block()); o[i] = in[i];", loads(1, bar=1, branch=1)),
+    Form("the_least_number", "#include <limits>\n", "const float* in, float* o",
+         "o[i] = fmaxf(in[i], std::numeric_limits<float>::lowest()) + -std::numeric_limits<float>::infinity();",
+         loads(1, fsetp=1, fadd=1)),
+    Form("an_object_of_a_template_of_numbers", NUMBERED, "float* a", "a[i] = Op<float, 4>(2.f)(a[i]);",
+         loads(1, ffma=1)),
+    Form("a_functor_of_a_template_of_sizes", NUMBERED, "float* a", "scaled(a + i, 2.f);", loads(1)),
     Form("wait_of_the_grid", TILES, "const float* in, float* o",
          "cg::this_grid().sync(); o[i] = in[i];", loads(1, bar=2, isetp=3, branch=6)),
     Form("rank_in_a_group", TILES, "float* o",

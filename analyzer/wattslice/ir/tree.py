@@ -530,6 +530,8 @@ BIT_FIELD = "bit-field"
 to values members are whole: each has a place of its own."""
 
 UNREAD = "a statement that could not be read"
+NUMERIC_LIMITS = "_ZNSt14numeric_limitsI"
+"""What the mangled names of members of `std::numeric_limits` begin with."""
 LOST_JUMP = "a goto that is not followed"
 NOT_FOLLOWED = "a function that is not followed"
 """As `UNREAD`: a function with such a `goto`, which may have run any part of it any number of times."""

@@ -266,7 +266,7 @@ def keeps_order(name: str) -> bool:
 
 def limit_of(node: ir.Call) -> Number | None:
     """The value of `numeric_limits<T>::max()`, `lowest()` and, of integers, `min()`; None of another call."""
-    if not node.callee.startswith("_ZNSt14numeric_limitsI"):
+    if not node.callee.startswith(ir.NUMERIC_LIMITS):
         return None
     type_ = node.type
     most: Number | None = (1 << (type_.bits - type_.signed)) - 1

@@ -158,6 +158,8 @@ def call(body: Body, node: Node) -> Expr:
     if kind == C.CONVERSION_FUNCTION and info.body is None:
         return convert(body, object_value(body, node), body.type(node), span)
     if info.is_builtin:
+        if not arguments and (known := _limit(body, node, callee, span)) is not None:
+            return known
         if (found := group_call(body, node, name, arguments, span)) is not None:
             return found
         if info.body is None and name.startswith("operator") and not name[8:9].isalnum():
@@ -176,6 +178,15 @@ def call(body: Body, node: Node) -> Expr:
         return opaque(body, node, name, arguments, span, TOO_DEEP)
     found = None if info.is_builtin else library_call(body, node, name, arguments, span)
     return opaque(body, node, name, arguments, span) if found is None else found
+
+
+def _limit(body: Body, node: Node, callee: Node, span: Span) -> Constant | None:
+    """The number of `std::numeric_limits<T>::lowest()` and its like, which clang computes."""
+    if not callee.mangled_name.startswith(ir.NUMERIC_LIMITS):
+        return None
+    value, type_ = node.evaluate(), body.type(node)
+    number = None if value is None else converted(value, type_)
+    return None if number is None else Constant(number, type_, span)
 
 
 def _device_launch(body: Body, node: Node, name: str, span: Span) -> Expr:
@@ -876,7 +887,7 @@ def construct(body: Body, node: Node, constructor: Node) -> Expr:
     """`T(a, b)`: vectors and dim3 from their parts, user types by following the constructor."""
     type_ = body.type(node)
     span = body.span(node)
-    arguments = expressions_in(node)
+    arguments = list(node.arguments)  # not the numbers of `T<4>(a, b)`
     if type_.kind is TypeKind.ARRAY:  # an array of objects: only its default constructor
         return Construct((), (), type_, span)
     if type_.name == "dim3":
