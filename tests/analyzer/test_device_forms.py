@@ -291,7 +291,7 @@ FORMS = [
     Form("wait_of_a_block", TILES, "const float* in, float* o",
          "cg::sync(cg::this_thread_block()); o[i] = in[i];", loads(1, bar=1, branch=1)),
     Form("the_least_number", "#include <limits>\n", "const float* in, float* o",
-         "o[i] = fmaxf(in[i], std::numeric_limits<float>::lowest()) + -std::numeric_limits<float>::infinity();",
+         "typedef std::numeric_limits<float> L; o[i] = fmaxf(in[i], L::lowest()) + -L::infinity();",
          loads(1, fsetp=1, fadd=1)),
     Form("an_object_of_a_template_of_numbers", NUMBERED, "float* a", "a[i] = Op<float, 4>(2.f)(a[i]);",
          loads(1, ffma=1)),

@@ -13,7 +13,8 @@ HEAD = "#include <cstdio>\n#include <cstdlib>\n__global__ void k(int n, bool b) 
 # What is launched, how often, with which grid and arguments: by the stub runtime's log.
 FOLLOWED = [
     ("for (int i = 0; i < 1024; i++) k<<<8, 32>>>(7, (i + 1) % 10 == 0);", {(8, 0): 922, (8, 1): 102}),
-    ("for (int i = 0; i < 1024; i++) k<<<((i + 1) % 10 == 0 ? 96 : 32) / 32, 32>>>(7, 0);", {(1, 0): 922, (3, 0): 102}),
+    ("for (int i = 0; i < 1024; i++) k<<<((i + 1) % 10 == 0 ? 96 : 32) / 32, 32>>>(7, 0);",
+     {(1, 0): 922, (3, 0): 102}),
     ("for (int i = 0; i < 80; i++) { int n = 4; if (i > 20 && i < 30) n <<= 2; k<<<n, 32>>>(n, 0); }",
      {(4, 0): 71, (16, 0): 9}),
     ("int w[8] = {4, 4, 4, 32, 4, 4, 4, 4}; for (int e = 0; e < 3; e++) for (int b = 0; b < 10; b++)"
