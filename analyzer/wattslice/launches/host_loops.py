@@ -147,8 +147,8 @@ class HostLoops(ControlFlow):
                 return self._unfinished(stmt, mark, known)
             before = self.memory.mark()
             if iteration == 1 and trips is not None and trips > MOST_SAMPLED + 1:
-                most = self.steps_left * SHARE_OF_LOOP if is_short else MAX_LOOP_STEPS
-                if (begin - self.steps_left) * (trips - 1) > most and not self._ends_early(stmt):
+                most_steps = self.steps_left * SHARE_OF_LOOP if is_short else MAX_LOOP_STEPS
+                if (begin - self.steps_left) * (trips - 1) > most_steps and not self._ends_early(stmt):
                     return self._sample(stmt, trips - 1, start, is_begun=True)
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
                 value = self.evaluate(stmt.condition)
