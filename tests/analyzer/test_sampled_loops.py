@@ -75,3 +75,33 @@ int main(int argc, char **argv) {{ int n; scanf("%d", &n); for (int i = 0; i < 4
     assert "does not launch" not in told
     assert ("argc assumed 1: that decides how often the program launches k" in told) is is_of_argc
     assert {one.source for one in found} == {LaunchSource.ASSUMED}
+
+
+K = "__global__ void k(int n, bool b) {}\n"
+
+
+@pytest.mark.parametrize("grid", ["7", "m / 256 + 7 - m / 256", "(i + m) / m + 6", "std::min(m + i, 7)"])
+def test_what_goes_one_way_is_known_from_the_first_and_the_last_iteration(tmp_path, grid):
+    text = f"#include <algorithm>\n{K}int main() {{ int m = 5000000;\n"
+    (one,) = launches(tmp_path, f"{text} for (int i = 0; i < 1000000; i++) {{ k<<<{grid}, 32>>>(3, 0); }} }}")
+    assert (one.source, one.times, one.grid[0]) == (LaunchSource.HOST_CODE, 1000000, 7)
+
+
+def test_what_turns_round_is_not(tmp_path):
+    body = "for (int i = 0; i < 1000000; i++) k<<<i - i / 2 * 2 + 3, 32>>>(0, 0);"
+    (one,) = launches(tmp_path, f"#include <cstdio>\n{K}int main() {{ {body} }}")
+    assert one.source is LaunchSource.ASSUMED
+
+
+def test_a_branch_that_some_iterations_take_is_come_to(tmp_path):
+    body = 'int n; scanf("%d", &n); for (int i = 0; i < 2; i++) if (i == 1) k<<<n, 32>>>(i, 0);'
+    (one,) = launches(tmp_path, f"#include <cstdio>\n{K}int main() {{ {body} }}")
+    assert (one.times, one.arguments[0]) == (1, 1)
+
+
+def test_a_branch_of_some_layers_in_a_long_loop_is_counted(tmp_path):
+    body = "int s[3] = {1, 2, 1}; for (int b = 0; b < 100; b++) for (int i = 0; i < 3; i++) "
+    (one,) = launches(
+        tmp_path, f"#include <cstdio>\n{K}int main() {{ {body} if (s[i] == 2) k<<<4, 32>>>(1, 0); }}"
+    )
+    assert (one.grid[0], one.times) == (4, 100)

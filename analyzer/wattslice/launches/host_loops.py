@@ -123,17 +123,17 @@ class HostLoops(ControlFlow):
         if isinstance(value, Unknown) and value.likely is None:
             self.memory.set_cell(where.storage, where.offset, replace(value, likely=1))
 
-    def _iterate(self, stmt: ir.Loop, *, is_counted: bool = True, most: int | None = None) -> Flow:
+    def _iterate(self, stmt: ir.Loop, *, is_counted: bool = True, all_of: int | None = None) -> Flow:
         """Follow a loop, or visit some of its iterations, whose number is known if it `is_counted`.
 
-        `most`: how many are followed, where that was decided before.
+        `all_of`: so many are followed, as was decided before.
         """
         head, trips = self._counted(stmt) if is_counted else (None, None)
         has_launches = bool(self._graph.launches_in(stmt.body))
         is_short = has_launches or head is not None
         limit = MAX_ITERATIONS[min(self._loop_depth, len(MAX_ITERATIONS)) - 1]
         limit = limit if is_short else MAX_UNCOUNTED_ITERATIONS
-        limit = limit if most is None else most
+        limit = limit if all_of is None else all_of
         start = _Start(self.memory.mark(), len(self.instances))
         if trips is not None and trips > limit:
             return self._visit_once(stmt) if self._ends_early(stmt) else self._sample(stmt, trips, start)
@@ -147,8 +147,8 @@ class HostLoops(ControlFlow):
                 return self._unfinished(stmt, mark, known)
             before = self.memory.mark()
             if iteration == 1 and trips is not None and trips > MOST_SAMPLED + 1:
-                most_steps = self.steps_left * SHARE_OF_LOOP if is_short else MAX_LOOP_STEPS
-                if (begin - self.steps_left) * (trips - 1) > most_steps and not self._ends_early(stmt):
+                most = self.steps_left * SHARE_OF_LOOP if is_short else MAX_LOOP_STEPS
+                if (begin - self.steps_left) * (trips - 1) > most and not self._ends_early(stmt):
                     return self._sample(stmt, trips - 1, start, is_begun=True)
             if not (stmt.kind is ir.LoopKind.DO and iteration == 0) and stmt.condition is not None:
                 value = self.evaluate(stmt.condition)
@@ -336,7 +336,8 @@ class HostLoops(ControlFlow):
                 value = replace(now, around=around) if around else now
             else:
                 course = Course.STEADY if cell[0] in steady and cell[1] == 0 else Course.ANY
-                value = Unknown(f"{cell[0].told} {reason}", around=around, is_derived=True, course=course)
+                why = f"{cell[0].told} {reason}"
+                value = Unknown(why, around=around, is_derived=True, course=course)
             forgotten[cell] = value
             self._lost[cell] = value.reason
         self.memory.apply(forgotten)
@@ -346,8 +347,9 @@ class HostLoops(ControlFlow):
 
         How many there are of those that have no number there, nobody knows.
         """
-        lost = {site_of(one): one.times for one in rest if isinstance(one.times, Unknown)}
         certain = {site_of(one) for one in rest if one.is_certain}
+        made = [one for one in rest if one.is_certain or site_of(one) not in certain]
+        lost = {site_of(one): one.times for one in made if isinstance(one.times, Unknown)}
         visited = [one for one in self.instances[begin:] if one.is_certain or site_of(one) not in certain]
         known = {(site_of(one), values_of(one)) for one in visited if one.is_certain}
         self.instances[begin:] = [replace(one, times=lost.get(site_of(one), one.times)) for one in visited]
@@ -461,11 +463,11 @@ class HostLoops(ControlFlow):
     def _follow_all(self, stmt: ir.Loop, trips: int) -> Flow | None:
         """Follow a loop, however long; None where that takes more steps than were counted on."""
         if self._is_following:
-            return self._iterate(stmt, is_counted=False, most=trips)
+            return self._iterate(stmt, is_counted=False, all_of=trips)
         kept, self._budget = self.steps_left, self._steps_to_follow
         self._is_following = True
         try:
-            return self._iterate(stmt, is_counted=False, most=trips)
+            return self._iterate(stmt, is_counted=False, all_of=trips)
         except BudgetExceededError:
             return None
         finally:
@@ -560,9 +562,11 @@ class HostLoops(ControlFlow):
         for (start, stands_for), end in zip(visited, ends, strict=True):
             numbers.append(Counter())
             for instance in self.instances[start:end]:
+                if not instance.is_certain:
+                    continue
                 if isinstance(instance.times, Unknown):
                     irregular.setdefault(site_of(instance), instance.times)
-                elif instance.is_certain:
+                else:
                     numbers[-1][site_of(instance)] += instance.times // stands_for
         for site in (site for one in numbers for site in one if any(one[site] != n[site] for n in numbers)):
             irregular.setdefault(site, _IRREGULAR)

@@ -188,7 +188,7 @@ class KernelLaunch(Struct, frozen=True):
     launch that is another one without them. `data`: what arrays hold, the entry for all others first;
     `zeros`: those that the host code set to zero. `unknown_arguments`: why scalar arguments are None.
     `times`: how often one run of the program (of the entry point, where no `main` is read) makes it, of long
-    loops as the first, middle and last iteration tell; None when unknown, for the reason `times_unknown`.
+    loops as a few iterations tell that tell all; None when unknown, for the reason `times_unknown`.
     """
 
     kernel: ir.Kernel
