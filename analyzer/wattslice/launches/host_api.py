@@ -565,6 +565,10 @@ def _of_one_process(memory: Memory, name: str, arguments: _Arguments) -> Value:
     return why
 
 
+_MOST_KEPT = 16
+"""Places that a function which is not read gets, up to which it is taken to keep their addresses in each."""
+
+
 def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
     line = _line(node)
     written, result = (f"{of} {line}, which could not be read" for of in ("written on", "the result of"))
@@ -575,8 +579,9 @@ def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
     elif node.callee == ir.RUN_BY_LIBRARY:
         written = result = f"decided by what a library runs on {line}, nobody knows how often"
     places = reached(arguments, everything=True)
+    kept = places if len(places) <= _MOST_KEPT else ()  # the address of one in another
     for pointer in places:
-        memory.forget_behind(pointer, Unknown(written, around=places))
+        memory.forget_behind(pointer, Unknown(written, around=kept))
     return Unknown(result, around=places if node.type.element else ())
 
 
