@@ -8,7 +8,8 @@ from wattslice.analysis import LaunchSource
 
 from .geometry import launches
 
-HEAD = "#include <cstdio>\n#include <cstdlib>\n__global__ void k(int n, bool b) {}\n__global__ void l() {}\n"
+K = "__global__ void k(int n, bool b) {}\n"
+HEAD = f"#include <cstdio>\n#include <cstdlib>\n{K}__global__ void l() {{}}\n"
 
 # What is launched, how often, with which grid and arguments: by the stub runtime's log.
 FOLLOWED = [
@@ -75,9 +76,6 @@ int main(int argc, char **argv) {{ int n; scanf("%d", &n); for (int i = 0; i < 4
     assert "does not launch" not in told
     assert ("argc assumed 1: that decides how often the program launches k" in told) is is_of_argc
     assert {one.source for one in found} == {LaunchSource.ASSUMED}
-
-
-K = "__global__ void k(int n, bool b) {}\n"
 
 
 @pytest.mark.parametrize("grid", ["7", "m / 256 + 7 - m / 256", "(i + m) / m + 6", "std::min(m + i, 7)"])

@@ -431,9 +431,8 @@ def _of_makefile(makefile: Makefile, source: Path, top: Path) -> CompileFlags | 
         for line, text in makefile.recipe(rule, asked or "", target):
             words = text.replace('"', "").replace("'", "").replace("\\", "").split()
             is_named = any(fits(word, source.name) for word in words if _COMPILED.search(word))
-            if (is_named and not found) or (
-                (is_named or (asked is not None and "-o" in words)) and _compiles(words)
-            ):
+            is_compiled = (is_named or (asked is not None and "-o" in words)) and _compiles(words)
+            if is_compiled or (is_named and not found):
                 where = f"{line.file.name}:{line.number}"
                 found.setdefault(where, flags_in(words, makefile.folder, top, where))
     return _first(found)
