@@ -504,3 +504,23 @@ def test_elements_of_a_fragment_that_is_stored_are_computed():
     launch = "int main() {{ k<<<1, 32>>>(0, 0, 2.f); }}"
     mix = lower_instructions(*launched((text + launch).format(body.format(scale))))
     assert mix.number(K.FMUL) == 8
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a[i] = Op<float, 4>(2.f)(a[i]);",
+        "scaled(a + i, 2.f);",
+        "a[i] = std::numeric_limits<float>::lowest();",
+        "a[i] = -std::numeric_limits<float>::infinity();",
+    ],
+)
+def test_objects_of_templates_of_numbers_and_limits_leave_no_hole(tmp_path, body):
+    path = tmp_path / "a.cu"
+    path.write_text(
+        f"#include <limits>\n{NUMBERED}__global__ void k(float *a) {{ int i = threadIdx.x; {body} }}\n"
+    )
+    program = read_cuda(path)
+    (kernel,) = program.kernels
+    assert not kernel.holes
+    assert "PW005" not in {entry.rule for entry in program.diagnostics}
