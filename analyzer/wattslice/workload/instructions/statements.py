@@ -495,7 +495,8 @@ class Lowering(Loops):
         value = self.joined(returned, region)
         value.guards = (guard,)
         moved = sum(is_there(one, began) for one in call.chosen)  # others are computed into the register
-        if expr.type.kind in (TypeKind.INT, TypeKind.FLOAT) and (moved := min(moved, len(call.chosen) - 1)):
+        moved = min(moved, len(call.chosen) - 1)
+        if expr.type.kind in (TypeKind.INT, TypeKind.FLOAT) and moved > 0:
             value.cost = tuple((kind, number * moved) for kind, number in self.selection(expr.type))
         return value
 
