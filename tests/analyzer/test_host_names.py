@@ -644,6 +644,9 @@ int g_order = 1; int first() { g_order *= 10; return g_order; } int second() { g
 ?52 | struct { int a, b; } s{1, 2}; auto t = s; t.b = 5; std::swap(s, t) ;;; s.b * 10 + t.b
 ?127 | union { float f; unsigned u; } x; x.f = 1.0f ;;; (int)(x.u >> 23)
 ?127 | float f = 1.0f; unsigned u; memcpy(&u, &f, 4) ;;; (int)(u >> 23)
+?10 | float f; unsigned u = 0x41200000; memcpy(&f, &u, 4) ;;; (int)f
+0 | float f = 3; unsigned u = 0; memcpy(&f, &u, 4) ;;; (int)f
+30 | int n = (int)std::cbrt(27000.0) ;;; n
 ?41 | int x = 0x01020304; unsigned char *b = (unsigned char *)&x ;;; b[0] * 10 + b[3]
 ?5 | int x = 0x01020304; unsigned char *b = (unsigned char *)&x; b[3] = 5 ;;; x >> 24
 ?2 | short s[2] = {1, 2}; int x; memcpy(&x, s, 4) ;;; x >> 16

@@ -38,11 +38,18 @@ from wattslice_models.gpu import Gpu
 Number = int | float
 
 
+def _cube_root(x: Number) -> float:
+    """Exact for cubes of integers, as compilers compute it of constants; `math.cbrt` may be off by a bit."""
+    root = math.cbrt(x)
+    nearest = round(root)
+    return float(nearest) if nearest**3 == x else root
+
+
 _OF_ONE: dict[str, Callable[[Number], Number]] = {
     "ceil": lambda x: float(math.ceil(x)),
     "floor": lambda x: float(math.floor(x)),
     "sqrt": math.sqrt,
-    "cbrt": math.cbrt,
+    "cbrt": _cube_root,
     "exp": math.exp,
     "exp2": math.exp2,
     "log": math.log,

@@ -804,6 +804,8 @@ class Memory:
                 return Unknown(f"the bytes of {storage.told}")
             if found.bit_length() > type_.bits - type_.signed:
                 return convert(found, type_)  # the first bytes of a wider number
+        elif type_.is_float and isinstance(found, int) and found:
+            return Unknown(f"the bytes of {storage.told}")
         return found
 
     def held(self, storage: Storage, begin: int, end: int) -> Mapping[int, Value]:

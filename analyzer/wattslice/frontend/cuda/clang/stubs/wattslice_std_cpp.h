@@ -112,9 +112,13 @@ template <unsigned long I, class T> struct tuple_element<I, const T> {
   using type = const typename tuple_element<I, T>::type;
 };
 template <unsigned long I, class T> using tuple_element_t = typename tuple_element<I, T>::type;
-template <class T, T... I> struct integer_sequence {};
+template <class T, T... I> struct integer_sequence {
+  using value_type = T;
+  static constexpr unsigned long size() { return sizeof...(I); }
+};
 template <unsigned long... I> using index_sequence = integer_sequence<unsigned long, I...>;
-template <unsigned long N> using make_index_sequence = __make_integer_seq<integer_sequence, unsigned long, N>;
+template <class T, T N> using make_integer_sequence = __make_integer_seq<integer_sequence, T, N>;
+template <unsigned long N> using make_index_sequence = make_integer_sequence<unsigned long, N>;
 template <class... T> using index_sequence_for = make_index_sequence<sizeof...(T)>;
 template <class F> struct function;
 template <class R, class... A> struct function<R(A...)> {
