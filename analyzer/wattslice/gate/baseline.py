@@ -277,5 +277,7 @@ def records_of_files(
     folder = baseline.path.resolve().parent
     wanted = {shared_path(file, folder) for file in files} | {record.file for record in new}
     return tuple(
-        record for record in baseline.records if record.file in wanted or not (folder / record.file).exists()
+        record
+        for record in baseline.records
+        if record.file in wanted or not os.path.exists(folder / record.file)  # noqa: PTH110  (any name)
     )
