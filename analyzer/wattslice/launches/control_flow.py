@@ -530,9 +530,8 @@ class ControlFlow(Evaluator):
             value = self.memory.current((where.storage, where.offset)) if isinstance(where, Pointer) else None
             if isinstance(where, Pointer) and isinstance(value, (int, float, str)):
                 told = "" if isinstance(value, str) else f"{value} "
-                reason = (
-                    f"{told}with the values read, with which line {condition.span.line} does not lead here"
-                )
+                where_tested = host_api.written_at(condition)
+                reason = f"{told}with the values read, with which {where_tested} does not lead here"
                 why = Unknown(reason, likely=_beyond(compared.get(id(node)), value))
                 self.memory.write(where.storage, where.offset, why, node.type)
         self._follow_declared(lost)

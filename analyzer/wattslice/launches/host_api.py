@@ -461,10 +461,15 @@ def library_call(
 
 def _told(node: ir.Call) -> str:
     """How messages name a call."""
-    return f"{node.name.removeprefix('std::')}()" if node.name else f"{_line(node)}, which could not be read"
+    return (
+        f"{node.name.removeprefix('std::')}()"
+        if node.name
+        else f"{written_at(node)}, which could not be read"
+    )
 
 
-def _line(node: ir.Call) -> str:
+def written_at(node: ir.Expr) -> str:
+    """How messages name the place of an expression, which may be in another file than the launch."""
     return f"line {node.span.line} of {PurePath(node.span.file).name}"
 
 
@@ -577,7 +582,7 @@ _MOST_KEPT = 16
 
 
 def _unread(memory: Memory, node: ir.Call, arguments: _Arguments) -> Value:
-    line = _line(node)
+    line = written_at(node)
     written, result = (f"{of} {line}, which could not be read" for of in ("written on", "the result of"))
     if node.callee == ir.LOST_JUMP:
         written = result = f"decided by the goto on {line}, which is not followed"
