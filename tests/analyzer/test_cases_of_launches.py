@@ -40,7 +40,9 @@ def test_where_a_variable_is_compared_with_a_number_it_is_that(ladder: str, valu
     assert found["of<32>"].source is LaunchSource.HOST_CODE
     assert found["of<64>"].source is (LaunchSource.ASSUMED if is_run else LaunchSource.HOST_CODE)
     told = [(entry.message, entry.fix) for entry in found["of<64>"].assumptions]
-    message = "'t' is another than 64 with the values read; t assumed 64: of<<<(16,1,1), (64,1,1)>>>"
+    message = (
+        "'t' is another than 64 with the values read or assumed; t assumed 64: of<<<(16,1,1), (64,1,1)>>>"
+    )
     assert ((message, "--set t=VALUE") in told) is is_run
     behind = found["of<7>"]
     assert (behind.source is LaunchSource.HOST_CODE) is is_run

@@ -318,7 +318,7 @@ def launches_of(tmp_path, body, words=None, head="int main(int argc, char **argv
     return resolve_launches(read_cuda(path), NO_OVERRIDES, GPU, Neighbours(arguments=lambda main: given))
 
 
-ONLY_WHERE = "is launched only where the host code does not come with the values read"
+ONLY_WHERE = "is launched only where the host code does not come with the values read or assumed"
 
 
 @pytest.mark.parametrize(

@@ -232,7 +232,7 @@ def test_what_does_not_run_is_one_launch_as_written(body):
     assert (launch.grid, launch.block, launch.source) == ((2, 1, 1), (32, 1, 1), LaunchSource.HOST_CODE)
     (assumption,) = launch.assumptions
     assert assumption.rule == "PW011"
-    assert "only where the host code does not come with the values read" in assumption.message
+    assert "only where the host code does not come with the values read or assumed" in assumption.message
     # Where the same kernel is launched for certain, nothing is said of it.
     (launch,) = launches(main(f"LAUNCH(7, 64, 1); {body}", functions))
     assert (launch.grid, launch.source, launch.assumptions) == ((7, 1, 1), LaunchSource.HOST_CODE, ())
@@ -670,7 +670,7 @@ UNCOUNTED = [
      "it is behind a jump whose condition is not known: the result of unknown()"),
     ("for (int i = 0; i < 1000; i++) for (int j = 0; j < i % 7; j++) LAUNCH(4, 32, 7);",
      "it is in a loop of unknown length: 'i' changes in a long loop"),
-    ("if (argc > 3) LAUNCH(4, 32, 7);", "the host code does not come to it with the values read"),
+    ("if (argc > 3) LAUNCH(4, 32, 7);", "the host code does not come to it with the values read or assumed"),
     ("cudaStreamBeginCapture(0, 0); LAUNCH(4, 32, 7); cudaStreamEndCapture(0, 0);"
      "for (int i = 0; i < 20; i++) cudaGraphLaunch(0, 0);", IN_A_GRAPH),
     ("for (int j = 0; j < 3; j++) { cudaStreamBeginCapture(0, 0); LAUNCH(4, 32, 7);"

@@ -270,7 +270,7 @@ def test_the_instance_that_a_dead_branch_launches_is_assumed(tmp_path):
     (told,) = found[1].assumptions
     assert (
         told.message
-        == "'size' is another than 16 with the values read; size assumed 16: k<<<(4,1,1), (16,16,1)>>>"
+        == "'size' is another than 16 with the values read or assumed; size assumed 16: k<<<(4,1,1), (16,16,1)>>>"
     )
     assert found[2].assumptions == ()
 

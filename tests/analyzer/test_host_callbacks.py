@@ -216,7 +216,9 @@ def test_what_a_dispatch_does_not_choose_is_as_it_is_written_there(tmp_path):
     others = [one for one in launches(tmp_path, DISPATCH) if one.times is None]
     grids = {(one.kernel.qualified_name.rpartition(" ")[2], one.grid) for one in others}
     assert (len(others), grids) == (6, {("2>", (782, 1, 1)), ("4>", (40, 1, 1))})
-    assert all("does not come with the values read" in one.assumptions[0].message for one in others)
+    assert all(
+        "does not come with the values read or assumed" in one.assumptions[0].message for one in others
+    )
 
 
 ASKED = """

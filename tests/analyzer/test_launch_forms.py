@@ -414,7 +414,7 @@ def test_one_of_perhaps_several_gpus_is_assumed(tmp_path, query):
 
 
 @pytest.mark.parametrize(("grid", "blocks", "source", "told"), [
-    ("4096 / gpus", 2048, LaunchSource.ASSUMED, "'gpus' is 1 with the values read, with which line 3 of"),
+    ("4096 / gpus", 2048, LaunchSource.ASSUMED, "'gpus' is 1 with the values read or assumed, with which line 3 of"),
     ("4096", 4096, LaunchSource.HOST_CODE, "one GPU assumed: that decides that the program does not launch"),
 ])  # fmt: skip
 def test_one_gpu_is_told_where_a_program_asks_for_two(tmp_path, grid, blocks, source, told):
@@ -600,3 +600,13 @@ def test_a_pointer_that_nothing_sets_again_holds_no_other_kernel(tmp_path, body,
     read = program(tmp_path, f"{TWO}int main() {{ {body} auto g = b; }}")
     instances = HostCode(read, GPU).launches({}, None, frozenset())
     assert [one.kernel for one in instances if one.is_other] == [f"_Z1{name}i" for name in others]
+
+
+def test_the_memory_of_the_gpu_is_known_and_what_is_free_of_it_assumed(tmp_path):
+    text = f"""{K}int main() {{ size_t left, all; cudaMemGetInfo(&left, &all);
+        k<<<all >> 30, 32>>>(1); if (left < 4096) return 1; k<<<left >> 30, 64>>>(2); }}"""
+    known, assumed = launches(tmp_path, text)
+    gigabytes = GPU.memory_bytes >> 30
+    assert (known.grid[0], known.source) == (gigabytes, LaunchSource.HOST_CODE)
+    assert (assumed.grid[0], assumed.source) == (gigabytes, LaunchSource.ASSUMED)
+    assert assumed.assumptions[0].message.startswith("'left' is set by cudaMemGetInfo(); left assumed")

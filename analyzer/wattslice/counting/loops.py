@@ -468,12 +468,7 @@ class Loops(ExpressionEvaluator):
                 return None  # run step by step: nothing of the condition depends on data
             if self._measured_trips(loop) is not None:
                 return None  # its bound is not what ends it
-            why = "is not followed so far" if is_decided else "depends on data"
-            state.tallies.assume_trips(
-                loop,
-                f"the loop may end early, which {why}: assumed to run to its bound, "
-                f"{_number(begun)} iterations",
-            )
+            state.tallies.assume_bound(loop, begun, is_decided=is_decided)
         else:
             self._tell_unused_profile(loop)
         return _Trip(_plain(begun), None if leaving is None else _plain(leaving), not by_data, has_open_exit)
@@ -1166,11 +1161,6 @@ def _why(step: int, most: int | None) -> str:
 def _is_many(width: _Edge) -> bool:
     """Whether a stratum so wide has more than one iteration, for some lane."""
     return width > 1 if isinstance(width, int | float) else bool((width > 1).any())
-
-
-def _number(trips: _Trips) -> str:
-    least, most = int(np.min(trips)), int(np.max(trips))
-    return f"{most}" if least == most else f"{least} to {most}"
 
 
 def _plain(trips: _Trips) -> _Trips:

@@ -165,6 +165,7 @@ class Tallies:
         self.arm_sources: dict[int, ProbabilitySource] = {}
         self.never_left: set[int] = set()  # branches that leave a loop by data, assumed never to
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
+        self.bounds: dict[ir.Loop, tuple[float, int]] = {}  # the fewest and the most iterations assumed
         self.stand_ins: dict[ir.Loop, StandIns] = {}  # of each loop the worst, with what all of it miss
         self.by_block = BlockCounts(_work_by_region(kernel), threads)
         self.is_looking = False  # at what would be: nothing of it happens in any block
@@ -230,6 +231,19 @@ class Tallies:
         """Notes what was assumed of the iterations of a loop."""
         fix = f"--set {self._kernel.name}.{trip_name(self._kernel, loop)}=VALUE"
         self.assume("PW013", loop.span, message, fix)
+
+    def assume_bound(self, loop: ir.Loop, trips: int | Lanes, *, is_decided: bool) -> None:
+        """Notes that a loop is taken to run to its bound, `trips` iterations: one assumption for all its
+        entries. `is_decided`: whether no data decide where it ends.
+        """
+        least, most = self.bounds.get(loop, (math.inf, 0))
+        least, most = self.bounds[loop] = min(least, int(np.min(trips))), max(most, int(np.max(trips)))
+        why = "is not followed so far" if is_decided else "depends on data"
+        number = f"{most} iteration{'s' * (most != 1)}" if least == most else f"{least} to {most} iterations"
+        fix = f"--set {self._kernel.name}.{trip_name(self._kernel, loop)}=VALUE"
+        message = f"the loop may end early, which {why}: assumed to run to its bound, {number}"
+        key = ("PW013", loop.span.file, loop.span.line, why)
+        self.assumptions[key] = Assumption(key[0], loop.span.line, message, fix, self.other_file(loop.span))
 
     def other_file(self, span: ir.Span) -> str:
         """The file of `span`; empty when it is the kernel's own."""

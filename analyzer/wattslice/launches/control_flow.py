@@ -41,7 +41,7 @@ from wattslice.launches.memory import (
 from wattslice.launches.relevance import Relevance
 from wattslice_models.gpu import Gpu
 
-NOT_COME = Unknown("the host code does not come to it with the values read")
+NOT_COME = Unknown("the host code does not come to it with the values read or assumed")
 SHARE_OF_NOT_RUN = 0.75
 """Of the steps, for code that is visited only to see its launches."""
 
@@ -531,7 +531,9 @@ class ControlFlow(Evaluator):
             if isinstance(where, Pointer) and isinstance(value, (int, float, str)):
                 told = "" if isinstance(value, str) else f"{value} "
                 where_tested = host_api.written_at(condition)
-                reason = f"{told}with the values read, with which {where_tested} does not lead here"
+                reason = (
+                    f"{told}with the values read or assumed, with which {where_tested} does not lead here"
+                )
                 why = Unknown(reason, likely=_beyond(compared.get(id(node)), value))
                 self.memory.write(where.storage, where.offset, why, node.type)
         self._follow_declared(lost)

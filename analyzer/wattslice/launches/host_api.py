@@ -775,6 +775,15 @@ def _number_of_gpus(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Argumen
     return 0
 
 
+def _memory_of_gpu(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:
+    """The bytes of the GPU's memory, of which those that are free are not known: all, if they are assumed."""
+    free = Unknown(f"set by {node.name}()", likely=gpu.memory_bytes)
+    for place, value in zip(arguments, (free, gpu.memory_bytes), strict=False):
+        if isinstance(place, Pointer):
+            memory.write(place.storage, place.offset, value, ir.INT64)
+    return 0
+
+
 def doubt_gpus(memory: Memory) -> None:
     """There may be any number of GPUs."""
     memory.set_cell(memory.global_named(GPUS), 0, Unknown("the number of GPUs", likely=1, least=1))
@@ -811,6 +820,8 @@ _EFFECTS: dict[str, Callable[[Memory, Gpu, ir.Call, _Arguments], Value | None]] 
     "MPI_Init_thread": _level_of_threads,
     "cudaGetDeviceCount": _number_of_gpus,
     "cuDeviceGetCount": _number_of_gpus,
+    "cudaMemGetInfo": _memory_of_gpu,
+    "cuMemGetInfo": _memory_of_gpu,
     **dict.fromkeys(ALLOCATIONS_BY_POINTER, _allocation_by_pointer),
 }
 """Effects by the stem of the name."""

@@ -270,7 +270,7 @@ class Interpreter(HostLoops):
             own = frozenset({one.variable})
             depends = self._dependence.geometry_depends_on
             if depends(node, own) and not depends(node, own, one.follow):
-                reason = f"another than {one.value} with the values read"
+                reason = f"another than {one.value} with the values read or assumed"
                 yield AssumedVariable(one.variable.name, one.value, reason, is_supposed=True)
 
     def _with_argc(self, value: Value) -> Value:
