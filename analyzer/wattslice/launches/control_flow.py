@@ -62,8 +62,8 @@ class LeftError(Exception):
     """Control leaves functions: by what is thrown, of types by these names; of none, the program ends.
 
     `value`: what is thrown, or the status that the program ends with, where it is known. `objects`: those in
-    the functions that are left, whose destructors are not run. `changed`: what ways to it wrote that were only
-    tried.
+    the functions that are left, whose destructors are not run. `changed`: what ways to it wrote that were
+    only tried.
     """
 
     def __init__(self, names: frozenset[str], value: Value | None = None) -> None:
