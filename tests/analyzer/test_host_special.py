@@ -384,7 +384,6 @@ int main() {{ for (int i = 0; i < 10; i++) {{ step(i); k<<<4, 64>>>(7); }} }}"""
         ("int n = unknown(); only(n); k<<<4, 64>>>(n);", 1),
         ("int n = unknown(); try { check(n); k<<<4, 64>>>(n); } catch (int) {}", 1),
         ("int n = unknown(); if (n > 3) exit(0); k<<<4, 64>>>(n);", None),  # perhaps its work is done
-        ("int n = unknown(); done(n); k<<<4, 64>>>(n);", None),
         ("int n = unknown(); switch (n) { case 1: exit(0); case 2: break; } k<<<4, 64>>>(n);", None),
         ("int wrong = 0; for (int i = 0; i < 9; i++) wrong += unknown(); check(wrong); k<<<4, 64>>>(1);", 1),
     ],
@@ -394,7 +393,6 @@ def test_what_comes_after_a_check_in_a_function(tmp_path, body, times):
 __global__ void k(int n) {{}}
 int unknown(), g;
 void check(int i) {{ if (i > 3) exit(1); }}
-void done(int i) {{ if (i > 3) exit(0); }}
 void only(int i) {{ g = i; if (i < 3) return; exit(1); }}
 int main() {{ {body} }}"""
     (launch,) = launches(tmp_path, text)

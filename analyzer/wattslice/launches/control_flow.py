@@ -258,10 +258,10 @@ class ControlFlow(Evaluator):
         """A jump on an unknown condition: how often that runs which it passes over is not known.
 
         `way`: what has led to it and is undone; None where what has is known to be of no concern. One that
-        ends the program for an error is taken not to happen.
+        ends the program for an error, or in a function, is taken not to happen.
         """
         if flow is Flow.EXIT and way is not None:
-            if way.value == 0 and not why.is_option:
+            if way.value == 0 and not why.is_option and len(self._active) == 1:
                 self._doubt, self._doubted = _EVERYTHING, why
             return
         levels = self._levels if flow is Flow.BREAK else 1

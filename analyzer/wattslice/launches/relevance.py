@@ -384,6 +384,7 @@ class _Slicer:
         self._needed: set[Location] = set()  # locations that are more than what a pointer may reach
         self._valued: set[ir.Function] = set()
         self._checking: set[ir.Function] = set()  # that perhaps end the program, as what they are given says
+        self._checked: set[ir.Function] = set()  # of these those that are given something that is told
         self._effective: set[ir.Function] = set()
         self._core: set[ir.Stmt] = set()
         self._left: list[ir.Stmt] = []  # what a break in the statement that is visited may leave
@@ -456,7 +457,7 @@ class _Slicer:
         skipped: set[ir.Stmt] = set()
         for function in self._functions:
             self._collect(function.body, function, skipped)
-        unfollowed = set(self._functions) - self._effective - self._valued - self._checking
+        unfollowed = set(self._functions) - self._effective - self._valued - self._checked
         escaped = frozenset(self._reader.escaped)
         return Relevance(
             frozenset(skipped), frozenset(unfollowed), self._constants, escaped, self._passed, self._checks
@@ -636,6 +637,8 @@ class _Slicer:
                 skipped.add(inner)
             else:
                 self._collect(inner, function, skipped)
+                if isinstance(inner, ir.ExprStmt) and self._is_told_check(inner.expr):
+                    self._checked.update(self._reader.graph.callees(inner.expr))
 
     def _told_until(self, statements: tuple[ir.Stmt, ...]) -> int:
         """How many statements come before what perhaps returns, which nothing tells: who ends the program
@@ -695,7 +698,11 @@ class _Slicer:
                 return any(map(self._may_end, statements[: self._told_until(statements)]))
             case ir.If(condition=condition, then=then, otherwise=otherwise):
                 arms = (then,) if otherwise is None else (then, otherwise)
-                return self._is_told_when_called(self._def_uses[condition]) and any(map(self._may_end, arms))
+                found = self._def_uses[condition]
+                variables = (one for one in found.uses if isinstance(one, ir.Variable))
+                if any(host_api.holds_status(variable.type) for variable in variables):
+                    return False  # it says that a library has succeeded
+                return self._is_told_when_called(found) and any(map(self._may_end, arms))
             case _:
                 return False
 
@@ -704,6 +711,9 @@ class _Slicer:
         function = self._reader.graph.callee(expr) if isinstance(expr, ir.Call) else None
         if function not in self._checking:
             return False
+        calls = (node for node in ir.walk_expressions(expr) if isinstance(node, ir.Call))
+        if any(map(host_api.is_status, calls)):
+            return False  # which says that a library has succeeded
         found = self._def_uses.get(expr) or self._reader.def_use(expr)
         return self._is_told_when_called(replace(found, callees=found.callees - {function}))
 
