@@ -189,16 +189,16 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
     type_ = node.arguments[0].type.element if node.arguments else None
     this = arguments[0] if arguments else None
     is_list = type_ is not None and type_.name.startswith("std::list<")
-    if not is_list or not isinstance(this, Pointer) or node.callee.startswith("_ZNK"):
+    if type_ is None or not is_list or not isinstance(this, Pointer) or node.callee.startswith("_ZNK"):
         return _container_call(memory, node, arguments)
     start = vector_at(this)
     before = start.storage.cells.get(start.length or 0)
     found = _container_call(memory, node, arguments)
     after = start.storage.cells.get(start.length or 0)
     if node.name.removeprefix(ir.ADDRESS_OF) not in _KEEPS_PLACES:
-        known = isinstance(before, int) and isinstance(after, int)
-        size = _size_in(type_, node)
-        splice = _splice(node, arguments, start, before, after, size) if known and size else None
+        size, splice = _size_in(type_, node), None
+        if size and isinstance(before, int) and isinstance(after, int):
+            splice = _splice(node, arguments, start, before, after, size)
         memory.follow_elements(start, size, splice)
     return found
 

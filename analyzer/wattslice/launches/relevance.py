@@ -637,8 +637,9 @@ class _Slicer:
                 skipped.add(inner)
             else:
                 self._collect(inner, function, skipped)
-                if isinstance(inner, ir.ExprStmt) and self._is_told_check(inner.expr):
-                    self._checked.update(self._reader.graph.callees(inner.expr))
+                call = inner.expr if isinstance(inner, ir.ExprStmt) else None
+                if isinstance(call, ir.Call) and self._is_told_check(call):
+                    self._checked.update(self._reader.graph.callees(call))
 
     def _told_until(self, statements: tuple[ir.Stmt, ...]) -> int:
         """How many statements come before what perhaps returns, which nothing tells: who ends the program
