@@ -96,8 +96,8 @@ def test_elements_are_written_by_way_of_references(tmp_path, head, body, value, 
          "s.pop(); }", "t", 27),
         ("std::list<int> l = {4, 2}; l.push_back(9); l.emplace_back(1); l.pop_back();"
          "for (int &x : l) x += 1; for (int x : l) t = t * 10 + x;", "t + l.size() + l.front()", 548),
-        ("std::list<int> l = {4, 2}; l.push_front(9);", "l.size()", None),
-        ("std::list<int> l = {4, 2}; auto it = l.begin(); l.push_front(9);", "*it", None),
+        ("std::list<int> l = {4, 2}; l.push_front(9);", "l.size()", 3),
+        ("std::list<int> l = {9, 5}; auto it = l.begin(); l.sort();", "*it", None),
         ("std::set<int> s; s.insert(8); s.insert(4); s.insert(8); s.emplace(1); s.erase(1);"
          "for (int x : s) t = t * 10 + x;", "t + s.size() + s.count(4)", 51),
         ("std::set<std::string> s = {\"a\", \"b\", \"a\"}; t = s.find(\"c\") == s.end();", "t + s.size()", 3),
@@ -108,6 +108,48 @@ def test_elements_are_written_by_way_of_references(tmp_path, head, body, value, 
 def test_lists_queues_and_sets_are_followed(tmp_path, body, value, truth) -> None:
     names = ("list", "queue", "set", "stack", "unordered_set")
     head = "".join(f"#include <{name}>\n" for name in names)
+    assert grid(tmp_path, head, f"int t = 0; {body}", value) == truth
+
+
+SET, LIST, MAP = (
+    "std::set<int> s = {5, 9};",
+    "std::list<int> l = {5, 9};",
+    "std::map<int, int> m{{5, 2}, {9, 4}};",
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "value", "truth"),
+    [
+        (f"{SET} auto it = s.find(5); s.insert(3);", "*it", 5),
+        (f"{SET} auto it = s.end(); s.insert(3); --it;", "*it", 9),
+        (f"{SET} auto it = s.find(9); s.erase(5);", "*it", 9),
+        (f"{SET} auto it = s.find(9); s.erase(s.begin());", "*it * 10 + s.size()", 91),
+        (f"{SET} for (auto it = s.begin(); it != s.end(); ++it) {{ if (*it == 5) s.insert(3); t += *it; }}", "t", 14),
+        (f"{SET} for (auto it = s.begin(); it != s.end(); ++it) {{ if (*it == 5) s.insert(7); t += *it; }}", "t", 21),
+        (f"{SET} auto it = s.begin(); auto f = [it] {{ return *it; }}; s.insert(3);", "f()", 5),
+        (f"{SET} auto it = s.begin(); if (unknown()) s.insert(3);", "it == s.begin() ? 1 : 2", None),
+        (f"{SET} std::vector<std::set<int>::iterator> v; v.push_back(s.begin()); s.insert(3);", "*v[0]", 5),
+        (f"{MAP} auto it = m.find(5); m[3] = 7;", "it->second", 2),
+        (f"{MAP} int &r = m[5]; m[3] = 7; r = 6;", "m[5]", 6),
+        (f"{MAP} put(m[5], m);", "m[5] * 10 + m[0]", 83),
+        (f"{MAP} auto e = m.end(); m[3] = 4;", "m.find(7) == e ? 3 : 4", 3),
+        (f"{MAP} for (auto it = m.begin(); it != m.end();) if (it->second == 2) it = m.erase(it); else ++it;",
+         "m.size() * 10 + m[9]", 14),
+        (f"{LIST} auto it = l.end(); l.push_back(3);", "it == l.end() ? 4 : 7", 4),
+        (f"{LIST} auto it = l.end(); l.push_back(3); --it;", "*it", 3),
+        (f"{LIST} auto it = l.end(); l.pop_back(); --it;", "*it", 5),
+        (f"{LIST} auto it = l.end(); l.clear();", "it == l.begin() ? 4 : 7", 4),
+        (f"{LIST} auto it = l.begin(); l.push_front(3);", "*it * 10 + (it == l.begin())", 50),
+        (f"{LIST} auto it = l.begin(); ++it; auto j = l.insert(it, 3);", "*it * 10 + *j", 93),
+        (f"{LIST} l.push_back(4); for (auto it = l.begin(); it != l.end();) if (*it % 2) it = l.erase(it); else ++it;",
+         "l.front() * 10 + l.size()", 41),
+        (f"{LIST} auto it = l.begin(); l.remove(9);", "it == l.begin() ? 4 : 7", None),
+    ],
+)  # fmt: skip
+def test_iterators_and_references_stay_with_elements_of_lists_and_sets(tmp_path, body, value, truth) -> None:
+    head = "".join(f"#include <{name}>\n" for name in ("list", "map", "set", "vector"))
+    head += "int unknown();\nvoid put(int &v, std::map<int, int> &m) { m[0] = 3; v = 8; }\n"
     assert grid(tmp_path, head, f"int t = 0; {body}", value) == truth
 
 

@@ -348,16 +348,75 @@ int main() {
     assert launch.times == 3
 
 
-@pytest.mark.parametrize(("status", "times"), [("0", 4), ("EXIT_SUCCESS", 4), ("3", 10)])
-def test_a_function_that_ends_the_program_well_is_followed_and_an_error_does_not_happen(
-    tmp_path, status, times
-):
-    text = f"""#include <cstdlib>
+@pytest.mark.parametrize(
+    "step",
+    [
+        "if (i > 3) exit(0);",
+        "if (i > 3) exit(EXIT_SUCCESS);",
+        "if (i > 3) exit(3);",
+        'if (i < 4) g = 1; else { puts(""); exit(1); }',
+        "if (i > 3) throw 3;",
+        "if (i > 3) end(1);",
+        "deeper(i + 1);",
+        "if (i < 4) return; end(1);",
+    ],
+)
+def test_a_function_that_ends_the_program_is_followed(tmp_path, step):
+    text = f"""#include <cstdio>
+#include <cstdlib>
 __global__ void k(int n) {{}}
-void step(int i) {{ if (i > 3) exit({status}); }}
+int g;
+void end(int status) {{ exit(status); }}
+void deeper(int i) {{ if (i > 4) end(1); }}
+void step(int i) {{ {step} }}
 int main() {{ for (int i = 0; i < 10; i++) {{ step(i); k<<<4, 64>>>(7); }} }}"""
     (launch,) = launches(tmp_path, text)
+    assert launch.times == 4
+
+
+@pytest.mark.parametrize(
+    ("body", "times"),
+    [
+        ("check(5); k<<<4, 64>>>(1);", None),
+        ("int n = 5; check(n); k<<<4, 64>>>(1);", None),
+        ("check(3); k<<<4, 64>>>(1);", 1),
+        ("int n = unknown(); check(n); k<<<4, 64>>>(n);", 1),  # an error, which does not happen
+        ("int n = unknown(); only(n); k<<<4, 64>>>(n);", 1),
+        ("int n = unknown(); try { check(n); k<<<4, 64>>>(n); } catch (int) {}", 1),
+        ("int n = unknown(); if (n > 3) exit(0); k<<<4, 64>>>(n);", None),  # perhaps its work is done
+        ("int n = unknown(); switch (n) { case 1: exit(0); case 2: break; } k<<<4, 64>>>(n);", None),
+        ("int wrong = 0; for (int i = 0; i < 9; i++) wrong += unknown(); check(wrong); k<<<4, 64>>>(1);", 1),
+    ],
+)
+def test_what_comes_after_a_check_in_a_function(tmp_path, body, times):
+    text = f"""#include <cstdlib>
+__global__ void k(int n) {{}}
+int unknown(), g;
+void check(int i) {{ if (i > 3) exit(1); }}
+void only(int i) {{ g = i; if (i < 3) return; exit(1); }}
+int main() {{ {body} }}"""
+    (launch,) = launches(tmp_path, text)
     assert launch.times == times
+
+
+@pytest.mark.parametrize("end", ["exit(1)", "if (unknown()) exit(1); else exit(2)"])
+def test_what_comes_after_a_loop_that_is_left_or_ends_the_program_is_run(tmp_path, end):
+    text = f"""#include <cstdlib>
+__global__ void k(int n) {{}}
+int unknown();
+int main() {{ int n = unknown(), i = 7; for (;;) {{ if (n) break; {end}; }} i = 8; k<<<i, 32>>>(n); }}"""
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid[0], launch.times) == (8, 1)
+
+
+def test_a_function_that_returns_or_ends_the_program_gives_what_it_returns(tmp_path):
+    text = """#include <cstdlib>
+__global__ void k(int n) {}
+int unknown();
+int number(int i) { if (i < 3) return 8; exit(1); }
+int main() { k<<<number(unknown()), 64>>>(1); }"""
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid[0], launch.times) == (8, 1)
 
 
 def test_an_argument_array_that_is_set_again_is_read_where_it_is_used(tmp_path):

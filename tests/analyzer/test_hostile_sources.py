@@ -21,8 +21,10 @@ from wattslice.config.config import Options, make_config
 from wattslice.errors import AbandonedError
 from wattslice.findings.findings import cause_of_unknown, unread_files
 from wattslice.frontend import limits
+from wattslice.frontend.cuda.clang import cursors
 from wattslice.frontend.cuda.clang.guards import may_exhaust_stack
 from wattslice.frontend.cuda.clang.macro_sizes import MacroSizes
+from wattslice.frontend.cuda.clang.session import parse_cuda
 from wattslice.frontend.limits import limited
 from wattslice.pipeline import files
 from wattslice.pipeline.incremental import IncrementalAnalyzer
@@ -280,6 +282,21 @@ def test_an_analysis_ends_whatever_it_catches():
 
     with pytest.raises(AbandonedError):
         limited(Path("a.cu"), stubborn, 0.1)
+
+
+def test_a_limit_that_is_reached_while_clang_calls_back_ends_the_analysis_without_a_word(
+    tmp_path, monkeypatch, capfd
+):
+    path = tmp_path / "a.cu"
+    path.write_text(KERNEL % 1)
+    root = parse_cuda(path).root
+    visit = cursors.VISITOR(lambda *_: int(spin(60) == "done"))
+    monkeypatch.setattr(cursors, "_VISIT", visit)
+    hook = sys.unraisablehook
+    with pytest.raises(AbandonedError, match=r"takes longer than 0\.1 s"):
+        limited(path, lambda _: root.children and spin(60), 0.1)
+    assert "Exception" not in capfd.readouterr().err
+    assert sys.unraisablehook is hook
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -39,6 +40,17 @@ def resident_bytes() -> int:
         return 0
 
 
+_lost: set[int] = set()
+"""Threads in which that was raised where C code called Python, which drops what is raised there."""
+
+
+def raise_lost() -> None:
+    """Raise what was dropped on its way through C code in this thread: its result is not whole."""
+    if _lost and threading.get_ident() in _lost:
+        _lost.discard(threading.get_ident())
+        raise _LimitReachedError
+
+
 class Watch:
     """Looks at a thread until `end`; raises in it when a limit is reached, again if somebody caught it.
 
@@ -54,6 +66,10 @@ class Watch:
         self._begun_s = self._clock()
         self._ended = threading.Event()
         self._raising = threading.Lock()
+        _lost.discard(self._thread_id)
+        self._told = sys.unraisablehook
+        self._note = self._note_dropped
+        sys.unraisablehook = self._note
         threading.Thread(target=self._look, name="limits", daemon=True).start()
 
     def _look(self) -> None:
@@ -68,6 +84,12 @@ class Watch:
                 if not self._ended.is_set():
                     _raise_in(self._thread_id, _LimitReachedError)
             self._ended.wait(_AGAIN_S)
+
+    def _note_dropped(self, dropped: sys.UnraisableHookArgs) -> None:
+        if dropped.exc_type is _LimitReachedError:
+            _lost.add(threading.get_ident())
+        else:
+            self._told(dropped)
 
     def as_far_as_possible(self, make: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """What `make` gives for each of `items`; of the first ones where a limit is reached, then no result
@@ -92,6 +114,9 @@ class Watch:
             self._ended.set()
             if self.reason:
                 _raise_in(self._thread_id, None)  # what has not yet arrived
+            _lost.discard(self._thread_id)
+            if sys.unraisablehook is self._note:
+                sys.unraisablehook = self._told
 
 
 def _processor_clock(thread_id: int) -> Callable[[], float]:

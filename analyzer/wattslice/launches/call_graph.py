@@ -196,7 +196,7 @@ class CallGraph:
             return isinstance(called, ir.Call) and (host_api.ends(called) or self.callee(called) in found)
 
         for _ in range(_MOST_ENDING):
-            wider = {f for f in self.functions if ends(f.body) and not _may_return(f.body)}
+            wider = {f for f in self.functions if ends(f.body) and not may_return(f.body)}
             if len(wider) == len(found):
                 break
             found = wider
@@ -645,7 +645,8 @@ def _may_hold_addresses(type_: ir.Type) -> bool:
     return type_.kind not in _NUMBERS
 
 
-def _may_return(stmt: ir.Stmt) -> bool:
+def may_return(stmt: ir.Stmt) -> bool:
+    """Whether there is a return in a statement."""
     return any(isinstance(inner, ir.Return) for inner in ir.walk_statements(stmt))
 
 

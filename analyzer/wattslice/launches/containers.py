@@ -17,6 +17,7 @@ from wattslice.launches.memory import (
     Memory,
     Pointer,
     Record,
+    Splice,
     Unknown,
     Value,
     condition_of,
@@ -141,11 +142,11 @@ def store_elements(memory: Memory, first: Pointer, parts: Iterable[Element], siz
             memory.set_cell(first.storage, moved(offset, start), cell)
 
 
-_MOVING = frozenset(
-    {"push_front", "pop_front", "emplace_front", "insert", "emplace", "erase", "sort", "reverse", "splice"}
-    | {"merge", "remove", "remove_if", "unique", "swap"}
+_REORDERING = frozenset(
+    {"emplace_front", "emplace", "sort", "reverse", "splice", "merge", "remove", "remove_if", "unique"}
+    | {"swap"}
 )
-"""Methods of a list after which its elements lie elsewhere, in another order than they were put in."""
+"""Methods of a list after which nobody knows where its elements lie."""
 _SCALARS = {
     **dict.fromkeys(("bool", "char", "signed char", "unsigned char"), 1),
     **dict.fromkeys(("short", "unsigned short"), 2),
@@ -181,7 +182,56 @@ def zero_of(type_: ir.Type) -> tuple[Value, ir.Type] | None:
 
 
 def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) -> Value | None:
-    """The value of a method of a vector or an array, after its effect; None where none is known."""
+    """The value of a method of a vector or an array, after its effect; None where none is known.
+
+    Iterators of a list stay with its elements.
+    """
+    type_ = node.arguments[0].type.element if node.arguments else None
+    this = arguments[0] if arguments else None
+    is_list = type_ is not None and type_.name.startswith("std::list<")
+    if type_ is None or not is_list or not isinstance(this, Pointer) or node.callee.startswith("_ZNK"):
+        return _container_call(memory, node, arguments)
+    start = vector_at(this)
+    before = start.storage.cells.get(start.length or 0)
+    found = _container_call(memory, node, arguments)
+    after = start.storage.cells.get(start.length or 0)
+    if node.name.removeprefix(ir.ADDRESS_OF) not in _KEEPS_PLACES:
+        size, splice = _size_in(type_, node), None
+        if size and isinstance(before, int) and isinstance(after, int):
+            splice = _splice(node, arguments, start, before, after, size)
+        memory.follow_elements(start, size, splice)
+    return found
+
+
+_KEEPS_PLACES = ("begin", "end", "cbegin", "cend", "front", "back", "size", "empty", "fill")
+"""Methods after which the elements of a list are what they were, where they were."""
+
+
+def _size_in(type_: ir.Type, node: ir.Call) -> int:
+    """Bytes of an element of a list that a method changes; 0 where nobody knows."""
+    made = zero_of(type_)
+    if made is None and node.name == "push_back":
+        return node.arguments[-1].type.size_bytes
+    return 0 if made is None else made[1].size_bytes
+
+
+def _splice(
+    node: ir.Call, arguments: tuple[Value, ...], start: Pointer, before: int, after: int, size: int
+) -> Splice | None:
+    """How a method has changed a list; None where nobody knows."""
+    more = max(0, after - before), max(0, before - after)
+    match node.name:
+        case "push_back" | "emplace_back" | "pop_back" | "clear" | "resize":
+            return Splice(min(before, after), more[1], more[0])
+        case "push_front" | "pop_front":
+            return Splice(0, more[1], more[0])
+        case "insert" | "erase" if isinstance(place := arguments[1], Pointer):
+            return Splice((place.offset - start.offset) // size, more[1], more[0])
+        case _:
+            return None
+
+
+def _container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) -> Value | None:
     type_ = node.arguments[0].type.element if node.arguments else None
     this = arguments[0] if arguments else None
     if type_ is None or not isinstance(this, Pointer):
@@ -190,7 +240,7 @@ def container_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) 
     if is_vector(type_):
         start = vector_at(this)
         length = memory.read(this.storage, at, ir.INT64)
-        if type_.name.startswith("std::list<") and node.name in _MOVING:  # references stay where they were
+        if type_.name.startswith("std::list<") and node.name in _REORDERING:
             memory.forget_elements(start, Unknown(f"set by {node.name}() of a list"))
             return Unknown(f"the result of {node.name}()", around=(start,) if node.type.element else ())
     elif is_array(type_):

@@ -41,7 +41,13 @@ from wattslice.launches.memory import (
 from wattslice.launches.relevance import Relevance
 from wattslice_models.gpu import Gpu
 
+<<<<<<< .merge_file_iOzQDa
 NOT_COME = Unknown("the host code does not come to it with the values read or assumed")
+=======
+NOT_COME = Unknown("the host code does not come to it with the values read")
+_EVERYTHING = -1
+"""The level that a jump leaves which ends the program."""
+>>>>>>> .merge_file_uYfKp5
 SHARE_OF_NOT_RUN = 0.75
 """Of the steps, for code that is visited only to see its launches."""
 
@@ -59,8 +65,9 @@ class Flow(Enum):
 class LeftError(Exception):
     """Control leaves functions: by what is thrown, of types by these names; of none, the program ends.
 
-    `objects`: those in the functions that are left, whose destructors are not run. `changed`: what ways to it
-    wrote that were only tried.
+    `value`: what is thrown, or the status that the program ends with, where it is known. `objects`: those in
+    the functions that are left, whose destructors are not run. `changed`: what ways to it wrote that were
+    only tried.
     """
 
     def __init__(self, names: frozenset[str], value: Value | None = None) -> None:
@@ -95,7 +102,10 @@ class _Level(Struct):
 
 
 class _Way(Struct, frozen=True):
-    """What is taken perhaps: its end, what it changes and returns, the levels that its break leaves."""
+    """What is taken perhaps: its end, what it changes and returns, the levels that its break leaves.
+
+    `value` of one that ends the program: its status, None where nobody knows.
+    """
 
     flow: Flow
     changes: Delta
@@ -106,6 +116,14 @@ class _Way(Struct, frozen=True):
     def reach(self) -> tuple[int, int]:
         """How far it leaves what is around it."""
         return self.flow.value, self.levels if self.flow is Flow.BREAK else 1
+
+
+class _Jumps(Struct, frozen=True):
+    """How many jumps may have left each level, and the doubt about what follows."""
+
+    left: tuple[int, ...]
+    doubt: int | None
+    doubted: Unknown
 
 
 class Supposed(Struct, frozen=True):
@@ -145,6 +163,7 @@ class ControlFlow(Evaluator):
         self._doubt: int | None = None  # the outermost that a jump may have left on an unknown condition
         self._doubted = NOT_COME  # that condition
         self._left_by: ir.Expr | None = None  # the condition on which the statement at hand was left
+        self._status: Value | None = None  # that the program ended with, where that was tried last
         self._thrown: _Thrown | None = None  # by the protected block before
         self._handled: LeftError | None = None
         self._protected = 0  # how many such blocks are around
@@ -178,7 +197,10 @@ class ControlFlow(Evaluator):
                 return self._sequence(statements)
             case ir.ExprStmt(expr=expr):
                 self.evaluate(expr)
-                return Flow.EXIT if self._graph.never_returns(expr) else Flow.NEXT
+                if not self._graph.never_returns(expr):
+                    return Flow.NEXT
+                self._status = None
+                return Flow.EXIT
             case ir.Declare(variable=variable, value=value):
                 self._declare(variable, value)
                 return Flow.NEXT
@@ -203,6 +225,10 @@ class ControlFlow(Evaluator):
         self._around.append(level)
         try:
             flow = visit()
+        except LeftError as error:
+            if not level.left:
+                raise
+            flow = self._left_perhaps(error, level.mark, level.left[0][1])
         finally:
             self._around.pop()
             if self._doubt is not None and self._doubt >= len(self._around):
@@ -235,8 +261,13 @@ class ControlFlow(Evaluator):
     def _may_have_left(self, flow: Flow, why: Unknown, way: _Way | None = None) -> None:
         """A jump on an unknown condition: how often that runs which it passes over is not known.
 
-        `way`: what has led to it and is undone; None where what has is known to be of no concern.
+        `way`: what has led to it and is undone; None where what has is known to be of no concern. One that
+        ends the program for an error, or in a function, is taken not to happen.
         """
+        if flow is Flow.EXIT and way is not None:
+            if way.value == 0 and not why.is_option and len(self._active) == 1:
+                self._doubt, self._doubted = _EVERYTHING, why
+            return
         levels = self._levels if flow is Flow.BREAK else 1
         left = [at for at, level in enumerate(self._around) if level.left_by is flow][-levels:]
         if not left:
@@ -245,7 +276,7 @@ class ControlFlow(Evaluator):
             self._doubt, self._doubted = left[0], why
         for level in self._around[left[0] :]:
             level.jumps += 1
-        if way is None or why.is_option or flow is Flow.EXIT:
+        if way is None or why.is_option:
             return
         if flow is Flow.RETURN:
             self._return_perhaps(way.value, why)
@@ -253,14 +284,15 @@ class ControlFlow(Evaluator):
             level = self._around[left[0]]
             level.left.append(({**self.memory.changes_since(level.mark), **way.changes}, why))
 
-    def _jumps(self) -> list[int]:
-        """How many jumps may have left each level."""
-        return [len(level.left) for level in self._around]
+    def _jumps(self) -> _Jumps:
+        """The jumps that may have been taken."""
+        return _Jumps(tuple(len(level.left) for level in self._around), self._doubt, self._doubted)
 
-    def _forget_jumps(self, before: list[int]) -> None:
+    def _forget_jumps(self, before: _Jumps) -> None:
         """Those since then are in code that is not run."""
-        for level, number in zip(self._around, before, strict=True):
+        for level, number in zip(self._around, before.left, strict=True):
             del level.left[number:]
+        self._doubt, self._doubted = before.doubt, before.doubted
 
     def _return_perhaps(self, value: Value | None, why: Unknown) -> None:
         if value is not None:
@@ -429,10 +461,10 @@ class ControlFlow(Evaluator):
             found = self._returned.pop()
             self._left_by = None
         if flow is Flow.EXIT:
-            raise LeftError(frozenset())
+            raise LeftError(frozenset(), self._status)
         result = found.value
         for value, condition in found.others:
-            result = None if result is None else joined(result, value, condition)
+            result = value if result is None else joined(result, value, condition)
         return result
 
     def _return(self, value: Value | None) -> None:
@@ -564,15 +596,20 @@ class ControlFlow(Evaluator):
             if stmt is not None:
                 flow = self.execute(stmt)
         except LeftError as error:
-            flow = Flow.EXIT
-            error.changed += self.memory.changes_since(mark)
-            if why is not None:
-                self._may_throw(error, why)
+            flow = self._left_perhaps(error, mark, why)
         finally:
             delta = self.memory.changes_since(mark)
             self.memory.roll_back(mark)
             self._times, self._teams = times, teams
         return flow, delta
+
+    def _left_perhaps(self, error: LeftError, mark: int, why: Unknown | None) -> Flow:
+        """Functions are left, or not, for the reason `why`; None: in code that is not run."""
+        self._status = None if error.names else error.value
+        error.changed += self.memory.changes_since(mark)
+        if why is not None:
+            self._may_throw(error, why)
+        return Flow.EXIT
 
     def _may_throw(self, error: LeftError, why: Unknown) -> None:
         if error.names and self._protected and not why.is_option:
@@ -606,7 +643,7 @@ class ControlFlow(Evaluator):
         """The way that has been visited last; what it returns is no longer returned for certain."""
         now = self._returned[-1]
         if flow is not Flow.RETURN:
-            return _Way(flow, changes, None, self._levels)
+            return _Way(flow, changes, self._status if flow is Flow.EXIT else None, self._levels)
         self._returned[-1] = replace(now, value=None)
         return _Way(flow, changes, now.value)
 
@@ -668,7 +705,9 @@ class ControlFlow(Evaluator):
     def _parted(self, first: _Way, second: _Way, condition: Unknown) -> Flow:
         """Go on where two ways, of which one is taken, meet again, or on the one that leaves less."""
         if first.reach == second.reach:
-            if first.flow is not Flow.EXIT:
+            if first.flow is Flow.EXIT:
+                self._status = next((way.value for way in (first, second) if way.value == 0), None)
+            else:
                 self.memory.merge(first.changes, second.changes, condition)
             if first.flow is Flow.RETURN and not condition.is_option:
                 self._return_perhaps(first.value, condition)

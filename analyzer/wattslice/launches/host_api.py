@@ -452,7 +452,7 @@ def library_call(
                 memory.forget_behind(pointer, replace(why, likely=before) if is_default else why)
     if isinstance(told, Unknown) and name.startswith(("ato", "strto", "sto")):
         return replace(told, is_option=False)  # a number that is given is no question of whether it is
-    if _is_status(node):
+    if is_status(node):
         return 0  # success: a run that fails is none to predict
     around = reached(arguments, everything=True) if node.type.element is not None else ()
     is_kept = not name.startswith(ir.ADDRESS_OF)  # an address that nobody gave the function in this call
@@ -473,7 +473,12 @@ def written_at(node: ir.Expr) -> str:
     return f"line {node.span.line} of {PurePath(node.span.file).name}"
 
 
-def _is_status(node: ir.Call) -> bool:
+def holds_status(type_: ir.Type) -> bool:
+    """Whether a type is that of the statuses of a library, which are taken to say that it succeeded."""
+    return type_.is_integral and _TELLS_SUCCESS.match(type_.name) is not None
+
+
+def is_status(node: ir.Call) -> bool:
     """Whether what a function returns says that it succeeded."""
     is_number = node.type.is_integral and not node.is_of_program
     return is_number and _TELLS_SUCCESS.match(node.name) is not None
@@ -672,7 +677,7 @@ def _set_bytes(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -
         if type_.kind is ir.TypeKind.INT or not byte:
             value = int.from_bytes(bytes([byte & 255]) * type_.size_bytes, "little")
             memory.write(target.storage, offset, value, type_)
-    return 0 if _is_status(node) else target
+    return 0 if is_status(node) else target
 
 
 def _copy_to_symbol(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Arguments) -> Value | None:

@@ -103,7 +103,7 @@ class HostLoops(ControlFlow):
         self._loop_depth += 1
         around, self._lost, times = self._lost, {}, self._times
         try:
-            return self._inside(Flow.BREAK, lambda: self._iterate(stmt))
+            return self._stopped(self._inside(Flow.BREAK, lambda: self._iterate(stmt)))
         finally:
             self._loop_depth -= 1
             self._times = times
@@ -165,10 +165,8 @@ class HostLoops(ControlFlow):
                         self._visit_never(stmt, head)
                     return Flow.NEXT
             flow = self._iteration(stmt)
-            if flow in (Flow.RETURN, Flow.EXIT):
+            if flow in (Flow.RETURN, Flow.EXIT, Flow.BREAK):
                 return flow
-            if flow is Flow.BREAK:
-                return self._stopped(flow)
             if stmt.step is not None:
                 self.evaluate(stmt.step)
             if is_open and iteration >= 1 and self._around[-1].jumps > iteration:
@@ -487,7 +485,7 @@ class HostLoops(ControlFlow):
         flow = self._once(stmt, is_tested=stmt.kind is not ir.LoopKind.DO or first is not None)
         most_steps = steps_left - self._steps_of_all
         if flow is not Flow.NEXT:
-            return self._stopped(flow)
+            return flow
         steady = {self.memory.storage(variable): variable.type for variable in writes.steady}
         steps = {self.memory.storage(variable): number for variable, number in writes.steady.items()}
         after_first = {(storage, 0): self.memory.current((storage, 0)) for storage in steady}

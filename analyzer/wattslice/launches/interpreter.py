@@ -442,7 +442,7 @@ class Interpreter(HostLoops):
             self._teams -= 1
             return 0
         if host_api.ends(node):
-            raise LeftError(frozenset())
+            raise LeftError(frozenset(), arguments[0] if arguments else None)
         if is_check(node):
             note_check(self.memory, node.arguments[0], self.evaluate)
         if node.name == ir.GRAPH_NODE:

@@ -23,6 +23,7 @@ from wattslice.launches.memory import (
     Memory,
     Pointer,
     Record,
+    Splice,
     Unknown,
     Value,
     condition_of,
@@ -147,9 +148,15 @@ class _Map(Struct, frozen=True):
         found = elements(self.start, length, self.pairs.size)
         return found if all(isinstance(part.get(0), (int, str)) for part in found) else None
 
-    def store(self, parts: list[Element]) -> None:
+    def store(self, parts: list[Element], splice: Splice) -> None:
+        """Its pairs from now on, which have changed places so: iterators stay with them."""
         store_elements(self.memory, self.start, parts, self.pairs.size)
         self.memory.set_cell(self.start.storage, self.start.length or 0, len(parts))
+        self.memory.follow_elements(self.start, self.pairs.size, splice)
+
+    def erase(self, place: int) -> None:
+        parts = self.parts() or []
+        self.store([*parts[:place], *parts[place + 1 :]], Splice(place, 1, 0))
 
     def find(self, key: _Key) -> int | None:
         """The place of a key; None without one, or where a key is not known (`parts`)."""
@@ -165,7 +172,8 @@ class _Map(Struct, frozen=True):
         place = len(parts)
         if self.pairs.is_ordered:
             place = sum(_rank(part[0]) < _rank(key) for part in parts)
-        self.store([*parts[:place], {0: key, self.pairs.second: self.pairs.value_of(value)}, *parts[place:]])
+        pair = {0: key, self.pairs.second: self.pairs.value_of(value)}
+        self.store([*parts[:place], pair, *parts[place:]], Splice(place, 0, 1))
         return place
 
 
@@ -184,6 +192,7 @@ def keyed_call(memory: Memory, node: ir.Call, arguments: tuple[Value, ...]) -> V
     if found is None:
         if not node.callee.startswith("_ZNK"):
             memory.forget_elements(start, Unknown(f"set by {node.name}()"))
+            memory.follow_elements(start, 0, None)
         around = (start,) if node.type.element else ()
         return Unknown(f"the result of {node.name}()", around=around, is_anywhere=True)
     return found
@@ -201,7 +210,7 @@ def _method(known: _Map, node: ir.Call, arguments: tuple[Value, ...]) -> Value |
         case "empty":
             return int(not parts)
         case "clear":
-            known.store([])
+            known.store([], Splice(0, len(parts), 0))
             return 0
         case "end" | "cend":
             return known.at(len(parts))
@@ -244,8 +253,16 @@ def _method(known: _Map, node: ir.Call, arguments: tuple[Value, ...]) -> Value |
             known.put(key, cells[1])
         case "erase" if key is not None:
             place = known.find(key)
-            known.store([part for at, part in enumerate(parts) if at != place])
+            if place is not None:
+                known.erase(place)
             return int(place is not None)
+        case "erase" if len(arguments) == 2 and isinstance(where := arguments[1], Pointer):
+            place = (where.offset - known.start.offset) // pairs.size
+            if where.storage is not known.start.storage or not 0 <= place < len(parts):
+                return None
+            known.erase(place)
+            if pairs.is_ordered:
+                return where
         case _:
             return None
     return Unknown(f"the result of {name}()")

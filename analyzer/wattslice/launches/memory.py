@@ -82,8 +82,8 @@ class Storage(Struct, eq=False):
     `tensor_bytes`: of a tensor, by those of its sizes that are known: at least so many.
     `pinned`: the scalars that are fixed, by offset. `layout`: of an object. `is_named`: the source has it by
     this name. `variable`: whose value is missed when it is not known. `is_given`:
-    argv or a literal, which a function that gets it reads and does not change. `part_of`: a name for a part
-    of another object, which it is read from and written to. `class_name`: of an object of a class.
+    argv or a literal, which a function that gets it reads and does not change. `is_part`: a name for a part
+    of another object. `class_name`: of an object of a class.
     `is_allocated`: no variable's, but memory that pointers alone reach. `is_static`: of all calls of one.
     `absent`: of a file that is not there, how it is told.
     """
@@ -98,7 +98,7 @@ class Storage(Struct, eq=False):
     size_bytes: int | None = None
     tensor_bytes: int = 0
     is_given: bool = False
-    part_of: Pointer | None = None
+    is_part: bool = False
     class_name: str = ""
     is_allocated: bool = False
     is_static: bool = False
@@ -107,6 +107,12 @@ class Storage(Struct, eq=False):
     widths: dict[int, int] = field(default_factory=dict[int, int])  # most bytes written, by offset
     writes: int = 0  # of all ways, those that were undone as well
     scalar_bytes: int = 0  # of a variable of arithmetic type, or of each number in an array
+
+    @property
+    def part_of(self) -> Pointer | None:
+        """Of a name for a part of another object: where that is, which it is read from and written to."""
+        where = self.cells.get(_PART) if self.is_part else None
+        return where if isinstance(where, Pointer) else None
 
     @property
     def told(self) -> str:
@@ -499,8 +505,11 @@ Frame = dict[ir.Variable, Storage]
 _MISSING = Unknown("never assigned a value in the host code")
 MAX_CELLS = 4096
 _SENTINELS = (0, -1)
+_PLAIN = (int, float, str)
 _INITIALIZED = -2
 """The cell of a static that says that it was declared."""
+_PART = -3
+"""The cell of a name for a part of another object that says where that is."""
 _PAGE = 1 << 40
 """How far apart the elements of the vectors in an object are kept: none reaches into what lies behind it."""
 
@@ -547,6 +556,20 @@ def _wholes(key: int) -> Iterator[int]:
 def moved(key: int, by: int) -> int:
     """The cell of an object, counted from its start, when that lies at `by`."""
     return key + by if key < _PAGE else _PAGE * (moved(key // _PAGE - 1, by) + 1) + key % _PAGE
+
+
+class Splice(Struct, frozen=True):
+    """How the elements of a container change places: so many are removed and added from one on."""
+
+    at: int
+    removed: int
+    added: int
+
+    def place_of(self, index: int) -> int | None:
+        """Where an element is afterwards, or the end; None of one that is removed."""
+        if index < self.at:
+            return index
+        return None if index < self.at + self.removed else index - self.removed + self.added
 
 
 class SizesAsked(Struct):
@@ -752,7 +775,7 @@ class Memory:
 
     def alias(self, variable: ir.Variable, where: Pointer) -> None:
         """Let a reference parameter of the current call name an object of the caller."""
-        part = Storage(variable.name, part_of=where)
+        part = Storage(variable.name, cells={_PART: where}, is_part=True)
         self.frames[-1][variable] = where.storage if where.offset == 0 else part
 
     def _layout(self, type_: ir.Type) -> Layout:
@@ -939,6 +962,45 @@ class Memory:
         page = pointer.offset // _PAGE * _PAGE
         self._forget_cells(pointer.storage, page, page + _PAGE, why)
 
+    def follow_elements(self, start: Pointer, size: int, splice: Splice | None) -> None:
+        """Addresses of elements, of `size` bytes from `start` on, that lie elsewhere from now on, as those of
+        a list do not; None: nobody knows where.
+        """
+        page = start.offset // _PAGE
+        lost = Unknown("an iterator of a container that was changed", around=(start,))
+
+        def behind(pointer: Value) -> Value | None:
+            """What the address of such an element is from now on; None of any other value."""
+            if not isinstance(pointer, Pointer) or pointer.storage is not start.storage:
+                return None
+            if pointer.offset // _PAGE != page:
+                return None
+            index, part = divmod(pointer.offset - start.offset, size or 1)
+            place = None if splice is None or not size else splice.place_of(index)
+            return lost if place is None else replace(pointer, offset=start.offset + place * size + part)
+
+        for storage, held in self._reached():
+            for key, value in held:
+                moved_to = behind(value)
+                if isinstance(moved_to, Pointer) or (moved_to is not None and key != _PART):
+                    self._put(storage, key, moved_to)
+
+    def _reached(self) -> Iterator[tuple[Storage, list[tuple[int, Value]]]]:
+        """All memory that something names or points to, each with what it holds that is no plain number."""
+        frames = (self._globals, self._shared, *self.frames)
+        waiting = [*self.given, *(storage for frame in frames for storage in frame.values())]
+        seen: set[int] = set()
+        while waiting:
+            storage = waiting.pop()
+            if id(storage) in seen:
+                continue
+            seen.add(id(storage))
+            held = [(key, cell) for key, cell in storage.cells.items() if type(cell) not in _PLAIN]
+            for _, cell in held:
+                waiting += cell.frame.values() if isinstance(cell, Closure) else ()
+                waiting += (one.storage for one in places_of(cell))
+            yield storage, held
+
     def set_cell(self, storage: Storage, key: int, value: Value) -> None:
         """Store a scalar at a byte offset, as it is."""
         self._set(storage, key, value)
@@ -1015,7 +1077,10 @@ class Memory:
         second_wins = lost_second < lost_first or (lost_second == lost_first and not second)
         second_wins = second_wins and not is_first
         made: dict[tuple[int, int, int], Value] = {}  # of two in an object: what was lost as a whole is one
+        apart_named = [one for cell, _, one, two in views if cell[1] == _PART and not same(one, two)]
         for cell, before, one, two in views:
+            if cell[1] == _PART:
+                continue
             winner, other = (two, one) if second_wins else (one, two)
             chosen = other if isinstance(winner, Unknown) else winner
             if not condition.is_option and not same(one, two):
@@ -1025,6 +1090,8 @@ class Memory:
                 chosen = made[pair]
             if chosen is not before:  # a default that stays is no change
                 self._put(*cell, chosen)
+        for place in places_of(*apart_named):
+            self.forget_elements(place, condition)
 
 
 def _undecided(cell: Cell, one: Value, two: Value, likely: Value, condition: Unknown) -> Value:

@@ -4,7 +4,8 @@ Reference computations, checks of results and reports of times make up most host
 Relevant are the statements that launch, that define what a launch's configuration or arguments are computed
 from, and those that decide whether these run. The slice does not follow the order of statements. A check
 without such a statement in it (`if (errors) return 1;`) counts when what it tests is relevant anyway, or is
-constant; else it is taken to pass. That is told where the environment alone decides (`PassedJump`).
+constant, also in a function that it is given to; else it is taken to pass. That is told where the environment
+alone decides (`PassedJump`).
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.launches import host_api
-from wattslice.launches.call_graph import CallGraph
+from wattslice.launches.call_graph import CallGraph, may_return
 from wattslice.launches.command_line import is_of_texts, may_throw
 from wattslice.launches.host_api import base_of, symbol_of
 from wattslice.launches.layouts import NUMBERS
@@ -381,6 +383,8 @@ class _Slicer:
         self._locations: set[Location] = set()
         self._needed: set[Location] = set()  # locations that are more than what a pointer may reach
         self._valued: set[ir.Function] = set()
+        self._checking: set[ir.Function] = set()  # that perhaps end the program, as what they are given says
+        self._checked: set[ir.Function] = set()  # of these those that are given something that is told
         self._effective: set[ir.Function] = set()
         self._core: set[ir.Stmt] = set()
         self._left: list[ir.Stmt] = []  # what a break in the statement that is visited may leave
@@ -415,6 +419,9 @@ class _Slicer:
         self._given.update((function, names) for function, names in told if names is not None)
         for function in program.functions:
             self._note_given(function)
+        bound = {parameter for parameter, _ in self._reader.references}
+        every = (parameter for function in program.functions for parameter in function.parameters)
+        self._as_given = frozenset(p for p in every if p not in self._written | self._reader.escaped | bound)
 
     def _launch(self, node: ir.LaunchCall) -> None:
         values = [node.grid, node.block, *(() if node.shared_bytes is None else (node.shared_bytes,))]
@@ -440,6 +447,8 @@ class _Slicer:
             for function in self._functions:
                 if self._visit(function.body, function, jumps=False):
                     self._add(self._effective, function)
+                elif self._may_end(function.body):
+                    self._add(self._checking, function)
             if not self._changed:
                 return True
         return False
@@ -448,7 +457,7 @@ class _Slicer:
         skipped: set[ir.Stmt] = set()
         for function in self._functions:
             self._collect(function.body, function, skipped)
-        unfollowed = set(self._functions) - self._effective - self._valued
+        unfollowed = set(self._functions) - self._effective - self._valued - self._checked
         escaped = frozenset(self._reader.escaped)
         return Relevance(
             frozenset(skipped), frozenset(unfollowed), self._constants, escaped, self._passed, self._checks
@@ -514,6 +523,8 @@ class _Slicer:
         match stmt:
             case ir.ExprStmt(expr=expr):
                 core = self._acts(expr) or _ends_well(expr)
+                if self._is_check_of_constants(expr):
+                    self._need(self._def_uses.get(expr))
             case ir.Declare(variable=variable, value=value):
                 core = variable in self._locations or self._acts(value)
             case ir.Return(value=value):
@@ -619,8 +630,25 @@ class _Slicer:
             else:
                 skipped.add(stmt)
             return
-        for inner in ir.nested_statements(stmt):
-            self._collect(inner, function, skipped)
+        statements = ir.nested_statements(stmt)
+        told = self._told_until(statements) if isinstance(stmt, ir.Block) else len(statements)
+        for at, inner in enumerate(statements):
+            if at >= told and isinstance(inner, ir.ExprStmt) and inner not in self._core:
+                skipped.add(inner)
+            else:
+                self._collect(inner, function, skipped)
+                call = inner.expr if isinstance(inner, ir.ExprStmt) else None
+                if isinstance(call, ir.Call) and self._is_told_check(call):
+                    self._checked.update(self._reader.graph.callees(call))
+
+    def _told_until(self, statements: tuple[ir.Stmt, ...]) -> int:
+        """How many statements come before what perhaps returns, which nothing tells: who ends the program
+        behind that does so perhaps.
+        """
+        for at, stmt in enumerate(statements):
+            if stmt not in self._core and not self._is_jump(stmt) and may_return(stmt):
+                return at
+        return len(statements)
 
     def _failing(self, stmt: ir.If, function: ir.Function) -> Iterator[tuple[ir.Expr, bool]]:
         """Parts of the condition of a check, each of which alone makes it end the program, and how."""
@@ -652,12 +680,50 @@ class _Slicer:
             case ir.Return() | ir.Break() | ir.Continue():
                 return True
             case ir.ExprStmt(expr=expr):
-                return self._reader.graph.never_returns(expr)
+                return self._reader.graph.never_returns(expr) or self._is_told_check(expr)
             case ir.Block(statements=statements):
                 return any(self._is_jump(inner) for inner in statements)
             case ir.If(condition=condition, then=then, otherwise=otherwise):
-                if not self._is_told(self._def_uses[condition]):
+                if not self._is_told_when_called(self._def_uses[condition]):
                     return False
                 return self._is_jump(then) or (otherwise is not None and self._is_jump(otherwise))
             case _:
                 return False
+
+    def _may_end(self, stmt: ir.Stmt) -> bool:
+        """Whether a statement ends the program where what the function is given says so."""
+        match stmt:
+            case ir.ExprStmt(expr=expr):
+                return self._reader.graph.never_returns(expr) or self._is_told_check(expr)
+            case ir.Block(statements=statements):
+                return any(map(self._may_end, statements[: self._told_until(statements)]))
+            case ir.If(condition=condition, then=then, otherwise=otherwise):
+                arms = (then,) if otherwise is None else (then, otherwise)
+                found = self._def_uses[condition]
+                variables = (one for one in found.uses if isinstance(one, ir.Variable))
+                if any(host_api.holds_status(variable.type) for variable in variables):
+                    return False  # it says that a library has succeeded
+                return self._is_told_when_called(found) and any(map(self._may_end, arms))
+            case _:
+                return False
+
+    def _is_told_check(self, expr: ir.Expr) -> bool:
+        """Whether a call is of a function that perhaps ends the program, with what is told."""
+        function = self._reader.graph.callee(expr) if isinstance(expr, ir.Call) else None
+        if function not in self._checking:
+            return False
+        calls = (node for node in ir.walk_expressions(expr) if isinstance(node, ir.Call))
+        if any(map(host_api.is_status, calls)):
+            return False  # which says that a library has succeeded
+        found = self._def_uses.get(expr) or self._reader.def_use(expr)
+        return self._is_told_when_called(replace(found, callees=found.callees - {function}))
+
+    def _is_check_of_constants(self, expr: ir.Expr) -> bool:
+        """Whether a call is of such a function, with what is known before the program starts."""
+        if not isinstance(expr, ir.Call) or self._reader.graph.callee(expr) not in self._checking:
+            return False
+        return all(self._asked(argument) == frozenset() for argument in expr.arguments)
+
+    def _is_told_when_called(self, found: DefUse) -> bool:
+        """Whether a value is told by what is relevant anyway and by what the function is given."""
+        return found.uses <= self._locations | self._as_given and found.callees <= self._valued

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from wattslice.errors import WattsliceError
+from wattslice.frontend.limits import raise_lost
 
 
 class CXString(ct.Structure):
@@ -63,6 +64,7 @@ class CXUnsavedFile(ct.Structure):
 VISITOR = ct.CFUNCTYPE(ct.c_int, CXCursor, CXCursor, ct.py_object)
 INCLUSION_VISITOR = ct.CFUNCTYPE(None, ct.c_void_p, ct.POINTER(CXSourceLocation), ct.c_uint, ct.py_object)
 FIELD_VISITOR = ct.CFUNCTYPE(ct.c_int, CXCursor, ct.py_object)
+_VISITORS = frozenset({VISITOR, INCLUSION_VISITOR, FIELD_VISITOR})
 
 _P, _I, _U, _LL = ct.c_void_p, ct.c_int, ct.c_uint, ct.c_longlong
 _LOC_OUT = [ct.POINTER(_P), ct.POINTER(_U), ct.POINTER(_U), ct.POINTER(_U)]
@@ -177,7 +179,15 @@ def library() -> Any:  # noqa: ANN401
         bound = getattr(lib, "clang_" + function)
         bound.restype = result
         bound.argtypes = arguments
+        if not _VISITORS.isdisjoint(arguments):
+            bound.errcheck = _whole
     return lib
+
+
+def _whole(result: Any, _function: object, _arguments: object) -> Any:  # noqa: ANN401  (whatever C gives)
+    """The result of a visit, which a limit that was reached on the way may have cut short."""
+    raise_lost()
+    return result
 
 
 def text(value: CXString, errors: str = "replace") -> str:
