@@ -454,8 +454,10 @@ def test_a_compare_and_swap_that_is_repeated_succeeds_at_once(tmp_path, body, sw
 
 
 def test_a_loop_that_data_may_end_is_told_once_for_all_its_bounds(tmp_path):
-    body = "for (int i = 1; i < 9; i++) { int j = i; while (j > 0 && d[j - 1] > d[i]) { d[j] = d[j - 1]; j--; } }"
-    counted, _ = analyse(tmp_path, f"__global__ void k(float *d) {{ {body} }}")
+    body = (
+        "for (int i = 1; i < 9; i++) { int j = i; while (j > 0 && d[j - 1] > x) { d[j] = d[j - 1]; j--; } }"
+    )
+    counted, _ = analyse(tmp_path, f"__global__ void k(float *d, float x) {{ {body} }}")
     (told,) = (one.message for one in counted.assumptions if one.rule == "PW013")
     assert (
         told

@@ -268,10 +268,8 @@ def test_the_instance_that_a_dead_branch_launches_is_assumed(tmp_path):
     found = {launch.arguments[0]: launch for launch in launches(tmp_path, text)}
     assert [found[n].source for n in (1, 2)] == [LaunchSource.ASSUMED, LaunchSource.HOST_CODE]
     (told,) = found[1].assumptions
-    assert (
-        told.message
-        == "'size' is another than 16 with the values read or assumed; size assumed 16: k<<<(4,1,1), (16,16,1)>>>"
-    )
+    reason = "'size' is another than 16 with the values read or assumed; size assumed 16"
+    assert told.message == f"{reason}: k<<<(4,1,1), (16,16,1)>>>"
     assert found[2].assumptions == ()
 
 

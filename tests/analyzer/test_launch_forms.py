@@ -414,7 +414,8 @@ def test_one_of_perhaps_several_gpus_is_assumed(tmp_path, query):
 
 
 @pytest.mark.parametrize(("grid", "blocks", "source", "told"), [
-    ("4096 / gpus", 2048, LaunchSource.ASSUMED, "'gpus' is 1 with the values read or assumed, with which line 3 of"),
+    ("4096 / gpus", 2048, LaunchSource.ASSUMED,
+     "'gpus' is 1 with the values read or assumed, with which line 3 of"),
     ("4096", 4096, LaunchSource.HOST_CODE, "one GPU assumed: that decides that the program does not launch"),
 ])  # fmt: skip
 def test_one_gpu_is_told_where_a_program_asks_for_two(tmp_path, grid, blocks, source, told):

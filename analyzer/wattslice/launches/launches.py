@@ -309,7 +309,8 @@ def _launch(
         where = f"launched{' only' * (other is None)} where the host code does not come"
         if chosen.is_other:
             where = "perhaps launched: through a pointer that holds another kernel"
-        message = f"{kernel.name} is {where} with the values read or assumed; {how}: {_configuration(kernel, grid, block)}"
+        written = _configuration(kernel, grid, block)
+        message = f"{kernel.name} is {where} with the values read or assumed; {how}: {written}"
         assumptions.append(Assumption("PW011", line, message, _by_launch(kernel)))
     if all(instance.is_guess for instance in running or group):
         message = f"{kernel.name} is perhaps launched: through a pointer whose value is unknown"
