@@ -256,8 +256,10 @@ class Loops(Expressions):
         strides = Trait.UNSIGNED_INDEX not in body.has and all(
             variable in ones or _may_not_wrap(step) for variable, step in counters.items()
         )
-        only_scaled = body.scaled_in_index - body.plain_in_index
-        scales_counter = not constant and not only_scaled.isdisjoint(steps)
+        starts = (self.environment.get(variable, _NOTHING).number for variable in ones)
+        counts = not constant and any(start is not None for start in starts)
+        has_rounds = not constant and (trips is None or trips >= PARTIAL_UNROLL)
+        scales_counter = has_rounds and _index_moves(stmt, set(steps))
         unroll = 1.0
         is_counted = _unrolls(body, counters) or stride is not None
         may_load = bool(body.guarded_alone(frozenset(steps)))
@@ -271,15 +273,14 @@ class Loops(Expressions):
             unroll = PARTIAL_UNROLL
         elif stmt.unroll is None and simple and is_innermost and size <= HALF_UNROLL_SIZE and is_counted:
             unroll = PARTIAL_UNROLL if size <= PARTIAL_UNROLL_SIZE else 2.0
-            steps_on = stride is None and strides and not (scales_counter or Trait.MEETS_OTHERS in body.has)
+            steps_on = stride is None and strides and Trait.MEETS_OTHERS not in body.has
             steps_on = steps_on and (constant or not self.is_long_way(stmt))
             is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
             is_plain = size - body.products <= FURTHER_ARITHMETIC
             steps_on = steps_on and body.has.isdisjoint((Trait.DIVISION, Trait.LONG_ARM))
             if steps_on and is_small and not may_load and (Trait.LOADS in body.has or is_plain):
-                starts = (self.environment.get(variable, _NOTHING).number for variable in ones)
-                counts = not constant and any(start is not None for start in starts)
-                unroll = PARTIAL_UNROLL if counts and _needs_sums(stmt, ones) else FURTHER_UNROLL
+                is_needed = counts and (scales_counter or _needs_sums(stmt, ones))
+                unroll = PARTIAL_UNROLL if is_needed else FURTHER_UNROLL
         left_over, more_rounds = 0, 0.0
         if trips is not None and not full:
             is_whole = not constant and trips == int(trips)
@@ -820,6 +821,87 @@ def _needs_sums(loop: Loop, counters: set[Variable]) -> bool:
     return False
 
 
+class _Moves(Enum):
+    """How a counter `i` moves a number."""
+
+    NOT = auto()
+    AS_IT = auto()  # i
+    AHEAD = auto()  # i + 1
+    BY_ONE = auto()  # i + n
+    DOWN = auto()  # n - i
+    BY_STRIDE = auto()  # i * w, (i + 1) * w + n
+    TIMES = auto()  # i * 64
+    IN_SUM = auto()  # i * 64 + n
+    AHEAD_IN_SUM = auto()  # (i + 1) * 64
+    MULTIPLIED = auto()  # (i * w + n) * w, (n - i) * w, i * w + i * n
+    OTHERWISE = auto()
+
+
+_MAY_WRAP = (_Moves.IN_SUM, _Moves.AHEAD_IN_SUM, _Moves.MULTIPLIED)
+
+
+def _index_moves(loop: Loop, counters: set[Variable]) -> bool:
+    """Whether the copies of a loop step an index in 32 bits, from which each round computes its address.
+
+    A pointer moves by `w` with `i * w + c` and `(i - 1) * w + c`. But `i * 64 + c`, `(i * h + j) * w` and
+    `(n - i) * w` may wrap on their way to 64 bits (SASS of nvcc 13): the first of them only where the counter
+    is no index elsewhere. An address in shared memory has 32 bits itself.
+    """
+    known = dict.fromkeys(counters, _Moves.AS_IT)
+
+    def moves(expr: Expr) -> _Moves:
+        match expr:
+            case Read(place=place):
+                return known.get(place.variable, _Moves.NOT)
+            case Cast(operand=operand):
+                return moves(operand)
+            case Binary(op=op, left=left, right=right) if op in (*_SUMS, BinaryOp.MUL, BinaryOp.SHL):
+                return of_two(op, left, right)
+            case InlinedCall(body=Block(statements=(Return(value=value),))) if value is not None:
+                known.update(zip(expr.parameters, map(moves, expr.arguments), strict=True))
+                return moves(value)
+            case _:
+                stays = all(moves(one) is _Moves.NOT for one in children(expr))
+                return _Moves.NOT if stays else _Moves.OTHERWISE
+
+    def of_two(op: BinaryOp, left: Expr, right: Expr) -> _Moves:
+        of_left, of_right = moves(left), moves(right)
+        if of_left is of_right is _Moves.NOT:
+            return _Moves.NOT
+        if _Moves.OTHERWISE in (of_left, of_right) or (op is BinaryOp.SHL and of_right is not _Moves.NOT):
+            return _Moves.OTHERWISE
+        if _Moves.NOT not in (of_left, of_right):
+            return _Moves.MULTIPLIED if op in _SUMS else _Moves.OTHERWISE
+        how, beside = (of_left, right) if of_right is _Moves.NOT else (of_right, left)
+        number = _number(beside)
+        if op in _SUMS:
+            if op is BinaryOp.SUB and how is of_right and how in (_Moves.AS_IT, _Moves.AHEAD, _Moves.BY_ONE):
+                return _Moves.DOWN
+            if how is _Moves.AS_IT:
+                return _Moves.BY_ONE if number is None else _Moves.AHEAD
+            return _Moves.IN_SUM if how is _Moves.TIMES else how
+        if how in (_Moves.AS_IT, _Moves.AHEAD) and number is not None:
+            if number == (1 if op is BinaryOp.SHL else 2):
+                return _Moves.BY_STRIDE
+            return _Moves.TIMES if how is _Moves.AS_IT else _Moves.AHEAD_IN_SUM
+        return _Moves.BY_STRIDE if how in (_Moves.AS_IT, _Moves.AHEAD, _Moves.BY_ONE) else _Moves.MULTIPLIED
+
+    found = set[_Moves]()
+    for stmt in walk_statements(loop.body):
+        for top in statement_expressions(stmt):
+            if isinstance(stmt, Declare):
+                known[stmt.variable] = moves(top)
+            for expr in walk_expressions(top):
+                place = _accessed(expr)
+                address = None if place is None or place.space is MemorySpace.SHARED else place.address
+                while isinstance(address, PointerOffset):
+                    found.add(_Moves.NOT if address.index is None else moves(address.index))
+                    address = address.pointer
+    if found.isdisjoint((_Moves.AS_IT, _Moves.AHEAD, _Moves.BY_ONE, _Moves.TIMES)):
+        return not found.isdisjoint(_MAY_WRAP)
+    return not found.isdisjoint(_MAY_WRAP[1:])
+
+
 def _shape(loop: Loop, facts: CodeFacts) -> LoopShape:
     """What `ir.loops` knows of `loop`; a bound in memory stays where the loop stores nothing."""
     tests = () if loop.condition is None else walk_expressions(loop.condition)
@@ -1068,8 +1150,7 @@ class CodeFacts(Struct, eq=False):
     `size`: source operations, each once; an access of an array of the thread is one, whose index is a number
     in each copy of an unrolled loop. `written`: register variables, parts of them and local arrays that
     may change; `assigned`: variables of which an assignment changes a part or all. `stores`: to what.
-    `scaled_in_index`: what constants multiply in sums that are an index: `i` in ``a[i * 64 + j]``;
-    `plain_in_index`: what stands in one as it is. `elements`: of accesses to arrays of the thread, the
+    `elements`: of accesses to arrays of the thread, the
     variables in the index.
     """
 
@@ -1090,8 +1171,6 @@ class CodeFacts(Struct, eq=False):
     )
     inner_loops: list[Loop] = field(default_factory=list[Loop])  # not those inside of these
     accesses: list[Guarded] = field(default_factory=list[Guarded])
-    scaled_in_index: set[Variable] = field(default_factory=set[Variable])
-    plain_in_index: set[Variable] = field(default_factory=set[Variable])
 
     @property
     def is_short(self) -> bool:
@@ -1205,8 +1284,6 @@ class CodeFacts(Struct, eq=False):
         self.stores |= inner.stores
         if not inner.is_loop:
             self.inner_loops += inner.inner_loops
-        self.scaled_in_index |= inner.scaled_in_index
-        self.plain_in_index |= inner.plain_in_index
 
 
 _NEVER_PREDICATED = frozenset(
@@ -1519,19 +1596,5 @@ def _note_target(expr: Assign | Increment, facts: CodeFacts) -> None:
 def _note_index(index: Expr | None, facts: CodeFacts) -> None:
     while isinstance(index, Cast) and index.type.bits == 64:
         index = index.operand
-    if isinstance(index, Read):
-        facts.plain_in_index.add(index.place.variable)
-    if not isinstance(index, Binary) or index.type.bits != 32:
-        return
-    if not index.type.signed:
+    if isinstance(index, Binary) and index.type.bits == 32 and not index.type.signed:
         facts.has.add(Trait.UNSIGNED_INDEX)
-    for scaled, other in ((index.left, index.right), (index.right, index.left)):
-        match scaled:
-            case Binary(op=BinaryOp.MUL, left=Read(place=place), right=Constant()) if (
-                index.op is BinaryOp.ADD and not isinstance(other, Constant)
-            ):
-                facts.scaled_in_index.add(place.variable)
-            case Read(place=place):
-                facts.plain_in_index.add(place.variable)
-            case _:
-                pass

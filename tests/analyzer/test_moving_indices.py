@@ -1,0 +1,76 @@
+"""What the iterations of a loop add to an index: a pointer steps along, or the index does in 32 bits."""
+
+from __future__ import annotations
+
+import pytest
+
+from wattslice.workload.instructions import InstructionKind as K
+from wattslice.workload.instructions import InstructionMix, lower_instructions
+
+from .source_text import launched
+
+LOOP = "for (int k = {start}; k < n; k++) s += {read};"
+
+
+def mix_of(loop: str) -> InstructionMix:
+    kernel, profile = launched(
+        "__global__ void f(const float* u, const float* v, float* o, int n, int w, int h) {\n"
+        f"int c = blockIdx.x * blockDim.x + threadIdx.x; float s = 0; {loop} o[c] = s; }}\n"
+        "int main() { f<<<16, 128>>>(0, 0, 0, 514, 2048, 3); }"
+    )
+    return lower_instructions(kernel, profile)
+
+
+@pytest.mark.parametrize(
+    ("start", "read", "instructions"),  # of SASS of nvcc 13
+    [
+        # a pointer, by one IMAD.WIDE
+        (1, "u[k * w + c]", 1710),
+        (1, "u[(k - 1) * w + c]", 1706),
+        (1, "u[(k + 1) * w + c]", 1708),
+        (0, "u[k * (w + h) + c]", 1712),
+        ("h", "u[(k - 1) * w + c]", 1682),
+        (1, "u[(k - 1) * w + c] * v[(k - 1) * w + c]", 2734),
+        # rows that another copy loads, too
+        (1, "u[(k - 1) * w + c] * u[k * w + c]", 1969),
+        (1, "u[(k - 1) * w + c] * u[k * w + c] + u[(k + 1) * w + c]", 2739),
+        # the index itself, in four copies
+        (0, "u[k * h * w + c]", 2345),
+        (1, "u[(k * h + c) * w]", 2344),
+        (0, "u[(n - k) * w + c]", 2343),
+        (0, "u[(2 * k + 1) * w + c]", 2341),
+        (0, "u[k * h + k * w + c]", 2343),
+        (1, "u[(k - 1) * 64 + c]", 1951),
+        (0, "u[(k + 1) * 64 + c]", 2086),
+        (0, "u[k * 64 + 1]", 2090),
+        # not where the counter alone is an index, or the run tells the start
+        (0, "u[k * 64 + c] * v[k]", 1850),
+        (0, "u[2 * k + c]", 1265),
+        ("h", "u[k * h * w + c]", 1840),
+        ("h", "u[k * 64 + c]", 1457),
+    ],
+)
+def test_a_pointer_steps_along_unless_its_index_may_wrap(start: object, read: str, instructions: float):
+    made = mix_of(LOOP.format(start=start, read=read)).total
+    assert made == pytest.approx(instructions, rel=0.09)
+
+
+def test_an_index_has_a_name():
+    named = mix_of("for (int k = 0; k < n; k++) { int q = k * 64 + c; s += u[q]; }")
+    assert named.total == pytest.approx(2088, rel=0.05)
+    called = mix_of("auto at = [&](int k) { return k * 64 + c; };" + LOOP.format(start=0, read="u[at(k)]"))
+    assert called.total == named.total
+
+
+def test_planes_have_a_stride():
+    """SASS of nvcc 13: 2350 and 3384 instructions; four copies of one IMAD.WIDE for each address."""
+    plane = "for (int k = 1; k < n; k++) {}"
+    assert mix_of(plane.format("s += u[(k * h + 7) * w + c] * v[(k * h + c) * w + 5];")).number(K.IMAD) < 1400
+    moved = mix_of(plane.format("o[(k * h + c) * w + 1] = u[(k * h + c) * w + 1];"))
+    assert moved.number(K.IMAD) + moved.number(K.IADD) == pytest.approx(1560, rel=0.12)
+
+
+def test_an_address_in_shared_memory_may_wrap():
+    fill = "__shared__ float m[4096]; m[c] = c; __syncthreads();"
+    branches = mix_of(fill + LOOP.format(start=0, read="m[k * 64 + c]")).number(K.BRANCH)
+    assert branches == pytest.approx(38, abs=2)  # SASS: sixteen copies
