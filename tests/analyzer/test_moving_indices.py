@@ -74,3 +74,62 @@ def test_an_address_in_shared_memory_may_wrap():
     fill = "__shared__ float m[4096]; m[c] = c; __syncthreads();"
     branches = mix_of(fill + LOOP.format(start=0, read="m[k * 64 + c]")).number(K.BRANCH)
     assert branches == pytest.approx(38, abs=2)  # SASS: sixteen copies
+
+
+TABLES = """
+__constant__ unsigned tab[256]; __constant__ float ft[64];
+__global__ void f(const unsigned* p, const unsigned char* b, const float* t, float* o, int n, unsigned m) {{
+  int i = blockIdx.x * blockDim.x + threadIdx.x; float s = 0; unsigned c = 0; {fill}
+  for (int k = 0; k < n; k++) {{ {body} }} o[i] = s + c;
+}}
+int main() {{ f<<<16, 128>>>(0, 0, 0, 0, 512, 7); }}
+"""
+SHARED = "__shared__ unsigned sm[256]; sm[threadIdx.x] = i; sm[threadIdx.x + 128] = i; __syncthreads();"
+
+
+@pytest.mark.parametrize(
+    ("fill", "body", "integer", "copies"),  # SASS of nvcc 13, less the conversion of the result
+    [
+        # what is loaded may be without a sign: it moves no pointer
+        ("", "c += p[p[k] + 1u];", 1498, 16),
+        ("", "unsigned x = p[k]; s += t[x >> 3];", 1243, 16),
+        (SHARED, "c += sm[(p[k] >> 8) & 255u];", 1466, 16),
+        ("", "c = p[(c ^ b[k]) & 255] ^ (c >> 8);", 2260, 16),
+        ("unsigned j = i;", "c += p[j + k];", 1811, 4),
+        # an index into constant memory is scaled
+        ("", "c += tab[b[k]];", 954, 16),
+        ("", "s += ft[p[k * n + i] & 63];", 1659, 16),
+    ],
+)
+def test_a_table_is_read_in_sixteen_copies(fill: str, body: str, integer: float, copies: int):
+    mix = lower_instructions(*launched(TABLES.format(fill=fill, body=body)))
+    kinds = (K.IMAD, K.IADD, K.LOP, K.SHF, K.ISETP, K.MOV)
+    assert sum(mix.number(kind) for kind in kinds) == pytest.approx(integer, rel=0.1)
+    assert mix.number(K.BRANCH) == pytest.approx(512 / copies + 3, abs=2)
+
+
+def test_one_look_into_a_table():
+    mix = lower_instructions(
+        *launched(
+            "__constant__ float table[256];\n"
+            "__global__ void f(const int* p, float* o) { o[threadIdx.x] = table[p[threadIdx.x] & 255]; }\n"
+            "int main() { f<<<1, 32>>>(0, 0); }"
+        )
+    )
+    # S2R, two IMAD.WIDE, their MOV, LOP3, and SHF, the stack pointer, the descriptor
+    assert (mix.number(K.SHF) + mix.number(K.IADD), mix.number(K.LDC)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "instructions"),  # SASS of nvcc 13
+    [
+        # the counter is kept for what is made of it, and sixteen copies are made
+        ("float t = u[k * 64 + c]; if (t > s) { s = t; i = k; }", 2276),
+        ("if (u[k * 64 + c] == s) i = k;", 1764),
+        ("s += u[k * 64 + c] * k;", 2250),
+        ("float t = u[k * 64 + c]; if (t > s) s = t;", 2587),
+    ],
+)
+def test_the_number_of_the_greatest_element(body: str, instructions: float):
+    mix = mix_of(f"int i = 0; for (int k = 0; k < n; k++) {{ {body} }} o[c + 1] = i;")
+    assert mix.total == pytest.approx(instructions, rel=0.03)

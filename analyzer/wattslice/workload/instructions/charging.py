@@ -395,7 +395,7 @@ class _Charger:
                 terms = ((self.part(terms, value, stack, place), 1),)
         if value.shape is Shape.INT_SUM:
             terms = self.contracted(value, terms)
-        elif value.bits == 32:
+        elif value.bits == 32 and not form.is_scaled:
             terms = _in_units(terms, self.isa)
         value.inputs = [term for term, _ in terms]
         value.cost = sum_cost(terms, value, self.isa, self.running.get(value, 1.0))
@@ -908,8 +908,9 @@ def sum_cost(terms: Terms, value: Value, isa: Isa, copies: float = 1.0) -> Cost:
         else:
             constants += 1
     if value.shape is Shape.ADDRESS and len(terms) == 1:
-        is_shifted = isa is Isa.LDC and value.bits == 32 and _is_field(terms[0][0])
-        if is_shifted or abs(terms[0][1]) in isa.address_scales:
+        is_shifted = (isa is Isa.LDC or value.form.is_scaled) and value.bits == 32 and _is_field(terms[0][0])
+        is_multiplied = abs(terms[0][1]) in isa.address_scales and not value.form.is_scaled
+        if is_shifted or is_multiplied or abs(terms[0][1]) == 1:
             return ()  # [R.X4]; `s[x >> 8 & 255]`: shifted by two bits less
     plain += bool(value.form.offset or value.form.copies) and value.shape is not Shape.ADDRESS
     free = max(1.0 / copies, products + constants + shifts)  # addends that come along, or the first one

@@ -253,13 +253,14 @@ class Loops(Expressions):
         # what is unsigned may wrap, which keeps the compiler from stepping pointers along with a counter; one
         # that goes up by one reaches its bound before
         ones = {variable for variable, step in steps.items() if step.distance == 1}
-        strides = Trait.UNSIGNED_INDEX not in body.has and all(
+        indices = _indices_of(stmt, own)
+        strides = not indices.are_unsigned and all(
             variable in ones or _may_not_wrap(step) for variable, step in counters.items()
         )
         starts = (self.environment.get(variable, _NOTHING).number for variable in ones)
         counts = not constant and any(start is not None for start in starts)
         has_rounds = not constant and (trips is None or trips >= PARTIAL_UNROLL)
-        scales_counter = has_rounds and _index_moves(stmt, set(steps))
+        scales_counter = has_rounds and indices.are_stepped
         unroll = 1.0
         is_counted = _unrolls(body, counters) or stride is not None
         may_load = bool(body.guarded_alone(frozenset(steps)))
@@ -825,6 +826,7 @@ class _Moves(Enum):
     """How a counter `i` moves a number."""
 
     NOT = auto()
+    LOADED = auto()  # a[i]
     AS_IT = auto()  # i
     AHEAD = auto()  # i + 1
     BY_ONE = auto()  # i + n
@@ -837,15 +839,26 @@ class _Moves(Enum):
     OTHERWISE = auto()
 
 
+_UNMOVED = (_Moves.NOT, _Moves.LOADED)
+_BY_ONE = (_Moves.AS_IT, _Moves.AHEAD, _Moves.BY_ONE)
 _MAY_WRAP = (_Moves.IN_SUM, _Moves.AHEAD_IN_SUM, _Moves.MULTIPLIED)
 
 
-def _index_moves(loop: Loop, counters: set[Variable]) -> bool:
-    """Whether the copies of a loop step an index in 32 bits, from which each round computes its address.
+class _Indices(Struct, frozen=True):
+    """What the indices of a body do with the counters of its loop: whether one of them has no sign, and
+    whether the copies step an index in 32 bits.
+    """
+
+    are_unsigned: bool
+    are_stepped: bool
+
+
+def _indices_of(loop: Loop, counters: frozenset[Variable]) -> _Indices:
+    """The indices of a loop whose copies step from address to address.
 
     A pointer moves by `w` with `i * w + c` and `(i - 1) * w + c`. But `i * 64 + c`, `(i * h + j) * w` and
     `(n - i) * w` may wrap on their way to 64 bits (SASS of nvcc 13): the first of them only where the counter
-    is no index elsewhere. An address in shared memory has 32 bits itself.
+    is not needed elsewhere. An address in shared memory has 32 bits itself.
     """
     known = dict.fromkeys(counters, _Moves.AS_IT)
 
@@ -861,21 +874,24 @@ def _index_moves(loop: Loop, counters: set[Variable]) -> bool:
                 known.update(zip(expr.parameters, map(moves, expr.arguments), strict=True))
                 return moves(value)
             case _:
-                stays = all(moves(one) is _Moves.NOT for one in children(expr))
-                return _Moves.NOT if stays else _Moves.OTHERWISE
+                found = {moves(one) for one in children(expr)} - {_Moves.NOT}
+                is_loaded = isinstance(expr, Load) or found == {_Moves.LOADED}
+                return _Moves.NOT if not found else _Moves.LOADED if is_loaded else _Moves.OTHERWISE
 
     def of_two(op: BinaryOp, left: Expr, right: Expr) -> _Moves:
         of_left, of_right = moves(left), moves(right)
-        if of_left is of_right is _Moves.NOT:
-            return _Moves.NOT
-        if _Moves.OTHERWISE in (of_left, of_right) or (op is BinaryOp.SHL and of_right is not _Moves.NOT):
+        if of_left in _UNMOVED and of_right in _UNMOVED:
+            return max(of_left, of_right, key=lambda one: one.value)
+        if {of_left, of_right} & {_Moves.OTHERWISE, _Moves.LOADED} or (
+            op is BinaryOp.SHL and of_right is not _Moves.NOT
+        ):
             return _Moves.OTHERWISE
         if _Moves.NOT not in (of_left, of_right):
             return _Moves.MULTIPLIED if op in _SUMS else _Moves.OTHERWISE
         how, beside = (of_left, right) if of_right is _Moves.NOT else (of_right, left)
         number = _number(beside)
         if op in _SUMS:
-            if op is BinaryOp.SUB and how is of_right and how in (_Moves.AS_IT, _Moves.AHEAD, _Moves.BY_ONE):
+            if op is BinaryOp.SUB and how is of_right and how in _BY_ONE:
                 return _Moves.DOWN
             if how is _Moves.AS_IT:
                 return _Moves.BY_ONE if number is None else _Moves.AHEAD
@@ -884,22 +900,45 @@ def _index_moves(loop: Loop, counters: set[Variable]) -> bool:
             if number == (1 if op is BinaryOp.SHL else 2):
                 return _Moves.BY_STRIDE
             return _Moves.TIMES if how is _Moves.AS_IT else _Moves.AHEAD_IN_SUM
-        return _Moves.BY_STRIDE if how in (_Moves.AS_IT, _Moves.AHEAD, _Moves.BY_ONE) else _Moves.MULTIPLIED
+        return _Moves.BY_STRIDE if how in _BY_ONE else _Moves.MULTIPLIED
 
-    found = set[_Moves]()
+    def needs_counter(expr: Expr) -> bool:
+        """Whether a number is made of the counter: no address, and no truth."""
+        if (own := moves(expr)) is not _Moves.OTHERWISE:
+            return own in _BY_ONE
+        match expr:
+            case PointerOffset(pointer=pointer):
+                return needs_counter(pointer)
+            case Binary(op=op) if op in COMPARISONS:
+                return False
+            case Assign(target=RegisterPlace(variable=variable)) if variable in counters:
+                return False
+            case _:
+                return any(map(needs_counter, children(expr)))
+
+    found, are_unsigned, is_needed = set[_Moves](), False, False
     for stmt in walk_statements(loop.body):
         for top in statement_expressions(stmt):
             if isinstance(stmt, Declare):
                 known[stmt.variable] = moves(top)
+            if not isinstance(stmt, Declare) or known[stmt.variable] is _Moves.OTHERWISE:
+                is_needed |= needs_counter(top)
             for expr in walk_expressions(top):
+                if isinstance(expr, PointerOffset) and _is_unsigned_sum(expr.index):
+                    are_unsigned |= moves(expr.index) not in _UNMOVED
                 place = _accessed(expr)
                 address = None if place is None or place.space is MemorySpace.SHARED else place.address
                 while isinstance(address, PointerOffset):
                     found.add(_Moves.NOT if address.index is None else moves(address.index))
                     address = address.pointer
-    if found.isdisjoint((_Moves.AS_IT, _Moves.AHEAD, _Moves.BY_ONE, _Moves.TIMES)):
-        return not found.isdisjoint(_MAY_WRAP)
-    return not found.isdisjoint(_MAY_WRAP[1:])
+    is_needed |= not found.isdisjoint((*_BY_ONE, _Moves.TIMES))
+    return _Indices(are_unsigned, not found.isdisjoint(_MAY_WRAP[is_needed:]))
+
+
+def _is_unsigned_sum(index: Expr | None) -> bool:
+    while isinstance(index, Cast) and index.type.bits == 64:
+        index = index.operand
+    return isinstance(index, Binary) and index.type.bits == 32 and not index.type.signed
 
 
 def _shape(loop: Loop, facts: CodeFacts) -> LoopShape:
@@ -1110,9 +1149,8 @@ class Trait(Enum):
     """What there is somewhere in a stretch of code.
 
     `ASSEMBLY`: inline assembly, also in the headers of CUDA: the compiler does not know whether control comes
-    back. `MEETS_OTHERS`: an atomic, a fence, or an exchange between lanes. `UNSIGNED_INDEX`: one that is
-    computed in unsigned 32 bits. `LONG_ARM`: an `if` whose first arm is too long to be predicated, and no
-    short way out.
+    back. `MEETS_OTHERS`: an atomic, a fence, or an exchange between lanes. `LONG_ARM`: an `if` whose first
+    arm is too long to be predicated, and no short way out.
     """
 
     BARRIER = auto()
@@ -1128,7 +1166,6 @@ class Trait(Enum):
     CONTINUE = auto()
     RETURN = auto()
     OWN_ARRAY = auto()  # of the thread, which unrolling may put into registers
-    UNSIGNED_INDEX = auto()
 
 
 class Guarded(Struct, frozen=True, eq=False):
@@ -1426,9 +1463,7 @@ def _note_expressions(top: Expr, facts: CodeFacts, *, is_fast: bool) -> list[Blo
         facts.instructions -= _takes_product(expr)
         if _is_division(expr) and not (is_fast and expr.type.is_float):
             facts.has.add(Trait.DIVISION)
-        if isinstance(expr, PointerOffset):
-            _note_index(expr.index, facts)
-        elif isinstance(expr, Assign | Increment):
+        if isinstance(expr, Assign | Increment):
             _note_target(expr, facts)
         elif isinstance(expr, Atomic):
             facts.stores[expr.place.space, expr.place.root] = None
@@ -1591,10 +1626,3 @@ def _note_target(expr: Assign | Increment, facts: CodeFacts) -> None:
     facts.stores[target.space, target.root] = None
     if target.space is MemorySpace.LOCAL and target.root is not None:
         facts.written[target.root] = None
-
-
-def _note_index(index: Expr | None, facts: CodeFacts) -> None:
-    while isinstance(index, Cast) and index.type.bits == 64:
-        index = index.operand
-    if isinstance(index, Binary) and index.type.bits == 32 and not index.type.signed:
-        facts.has.add(Trait.UNSIGNED_INDEX)

@@ -159,6 +159,7 @@ class LinearForm(Struct, frozen=True):
     `is_unsigned`: of an address, that its index is. `unit`: of an address, the bytes its index counts in.
     `is_guarded`: of an address, that it is needed in an arm only of the loop around. `added`: of an address,
     the offset and copies that are added to an index without a sign in 32 bits, where the sum may wrap.
+    `is_scaled`: of an address, that no access multiplies it, as those of shared memory do.
     """
 
     terms: Terms = ()
@@ -169,6 +170,7 @@ class LinearForm(Struct, frozen=True):
     unit: int = 1
     is_guarded: bool = False
     added: tuple[int, Terms] = (0, ())
+    is_scaled: bool = False
 
 
 NO_FORM = LinearForm()
