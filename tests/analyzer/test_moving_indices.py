@@ -133,3 +133,40 @@ def test_one_look_into_a_table():
 def test_the_number_of_the_greatest_element(body: str, instructions: float):
     mix = mix_of(f"int i = 0; for (int k = 0; k < n; k++) {{ {body} }} o[c + 1] = i;")
     assert mix.total == pytest.approx(instructions, rel=0.03)
+
+
+CHANGED = "float a = -1e9f, b = 0, d = 0; int i = 0, j = 0;"
+
+
+@pytest.mark.parametrize(
+    ("body", "selections", "moves"),  # of each iteration, SASS of nvcc 13
+    [
+        ("if (t > a) { b = a; a = t; }", 2, 0),
+        ("if (t > a) { b = a; a = t; i = k; }", 3, 0),
+        ("if (t > a) { b = a; a = t; j = i; i = k; }", 0, 6),
+        ("if (t > a) { d = b; b = a; a = t; i = k; }", 0, 6),
+        (
+            "int q = k; if (t > a) { float f = a; a = t; t = f; int w = i; i = q; q = w; }"
+            "if (t > b) { b = t; j = q; }",
+            2,
+            6,
+        ),
+    ],
+)
+def test_more_than_three_variables_are_moved(body: str, selections: float, moves: float):
+    tests = body.count("if")
+    mix = mix_of(f"{CHANGED} for (int k = 0; k < n; k++) {{ float t = u[k]; {body} }} s = a + b + d + i + j;")
+    bare = mix_of(f"{CHANGED} for (int k = 0; k < n; k++) a += u[k]; s = a + b + d + i + j;")
+    made = {kind: (mix.number(kind) - bare.number(kind)) / 514 for kind in (K.FSETP, K.ISETP, K.MOV)}
+    assert made[K.FSETP] + made[K.ISETP] == pytest.approx(tests + selections, abs=0.1)
+    assert made[K.MOV] == pytest.approx(moves, abs=0.1)
+
+
+def test_elements_of_an_array_are_exchanged():
+    """SASS of nvcc 13: of the eight greatest a text keeps, an iteration has about 45 moves and selections."""
+    body = "float f = m[j]; m[j] = t; t = f; int g = at[j]; at[j] = i; i = g;"
+    loop = "for (int k = 0; k < n; k++) { float t = u[k]; int i = k; \n#pragma unroll\n"
+    loop += f"for (int j = 0; j < 8; j++) if (t > m[j]) {{ {body} }} }}"
+    start = "float m[8]; int at[8]; \n#pragma unroll\nfor (int j = 0; j < 8; j++) { m[j] = 0; at[j] = 0; }"
+    end = "\n#pragma unroll\nfor (int j = 0; j < 8; j++) s += m[j] * at[j];"
+    assert mix_of(start + loop + end).number(K.MOV) / 514 == pytest.approx(45, rel=0.2)

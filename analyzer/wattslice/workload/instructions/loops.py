@@ -924,8 +924,9 @@ def _indices_of(loop: Loop, counters: frozenset[Variable]) -> _Indices:
             if not isinstance(stmt, Declare) or known[stmt.variable] is _Moves.OTHERWISE:
                 is_needed |= needs_counter(top)
             for expr in walk_expressions(top):
-                if isinstance(expr, PointerOffset) and _is_unsigned_sum(expr.index):
-                    are_unsigned |= moves(expr.index) not in _UNMOVED
+                index = expr.index if isinstance(expr, PointerOffset) else None
+                if index is not None and _is_unsigned_sum(index):
+                    are_unsigned |= moves(index) not in _UNMOVED
                 place = _accessed(expr)
                 address = None if place is None or place.space is MemorySpace.SHARED else place.address
                 while isinstance(address, PointerOffset):
@@ -935,7 +936,7 @@ def _indices_of(loop: Loop, counters: frozenset[Variable]) -> _Indices:
     return _Indices(are_unsigned, not found.isdisjoint(_MAY_WRAP[is_needed:]))
 
 
-def _is_unsigned_sum(index: Expr | None) -> bool:
+def _is_unsigned_sum(index: Expr) -> bool:
     while isinstance(index, Cast) and index.type.bits == 64:
         index = index.operand
     return isinstance(index, Binary) and index.type.bits == 32 and not index.type.signed
