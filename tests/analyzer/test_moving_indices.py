@@ -96,6 +96,9 @@ SHARED = "__shared__ unsigned sm[256]; sm[threadIdx.x] = i; sm[threadIdx.x + 128
         (SHARED, "c += sm[(p[k] >> 8) & 255u];", 1466, 16),
         ("", "c = p[(c ^ b[k]) & 255] ^ (c >> 8);", 2260, 16),
         ("unsigned j = i;", "c += p[j + k];", 1811, 4),
+        # a sum in an address is one, with what is loaded beside it
+        ("", "s += t[k * 4 + 1 + 64 * (int)p[k]];", 1759, 16),
+        ("", "s += t[(k + 3) % 7 + i];", 4635, 4),
         # an index into constant memory is scaled
         ("", "c += tab[b[k]];", 954, 16),
         ("", "s += ft[p[k * n + i] & 63];", 1659, 16),

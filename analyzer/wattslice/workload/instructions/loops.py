@@ -810,8 +810,18 @@ def _needs_sums(loop: Loop, counters: set[Variable]) -> bool:
         below = children(expr)
         if isinstance(expr, InlinedCall):
             known.update({one: kind(given) for one, given in zip(expr.parameters, below, strict=True)})
-        is_index = isinstance(expr, PointerOffset | InlinedCall)
-        return any(needs(one) for one in below if not is_index or kind(one) is _Follows.OTHERWISE)
+        if not isinstance(expr, PointerOffset | InlinedCall):
+            return any(map(needs, below))
+        return any(needs(part) for one in below for part in addends(one) if kind(part) is _Follows.OTHERWISE)
+
+    def addends(index: Expr) -> Iterator[Expr]:
+        """What an index adds up and multiplies: `i * 256` and `p[i]` of `t[i * 256 + p[i]]`."""
+        match strip_casts(index):
+            case Binary(op=op, left=left, right=right) if op in (*_SUMS, BinaryOp.MUL):
+                yield from addends(left)
+                yield from addends(right)
+            case _:
+                yield index
 
     for stmt in walk_statements(loop.body):
         for expr in statement_expressions(stmt):
