@@ -41,8 +41,3 @@ def test_nested_code_counts_with_what_is_around_it():
 )
 def test_short_enough_to_be_predicated(body: str, short: bool):
     assert loop_body(body).is_short is short
-
-
-def test_an_unknown_product_is_one_of_two_variables():
-    assert Trait.UNSIGNED_INDEX in loop_body("a[i * n + threadIdx.x] = sum;").has
-    assert Trait.UNSIGNED_INDEX not in loop_body("a[threadIdx.x] = a[i * n] * threadIdx.x;").has

@@ -28,6 +28,7 @@ from wattslice.workload.instructions.value_graph import (
     Terms,
     Value,
     chain,
+    counter_in,
     deepest,
     linear,
     placed,
@@ -115,6 +116,8 @@ class _Charger:
         self.pointers: dict[Value, LoopLevel] = {}
         self.products: dict[Value, Value] = {}  # of a fused multiply-add
         self.scaling: set[tuple[LoopLevel | None, int]] = set()  # loops with an element size in a register
+        self.shares: dict[Value, float] = {}  # of the copies of an address, those that something accesses
+        self.moved: set[tuple[LoopLevel, frozenset[tuple[Value, int]]]] = set()  # indices that copies step
         self.copying: set[LoopLevel] = set()  # loops that copy a pointer in each round
         self.takes_along: set[Value] = set()  # linear forms whose cost has the products in them already
         self.stepped: dict[
@@ -292,6 +295,9 @@ class _Charger:
                 users.setdefault(needed, []).append(value)
             stack += needs
         self.note_copies(found, users)
+        for value, needing in users.items():
+            if value.shape is Shape.ADDRESS and all(user.access is not None for user in needing):
+                self.shares[value] = max(min(1.0, _number(user.cost)) for user in needing)
         return found
 
     def note_copies(self, sums: list[Value], users: Mapping[Value, list[Value]]) -> None:
@@ -389,7 +395,7 @@ class _Charger:
                 terms = ((self.part(terms, value, stack, place), 1),)
         if value.shape is Shape.INT_SUM:
             terms = self.contracted(value, terms)
-        elif value.bits == 32:
+        elif value.bits == 32 and not form.is_scaled:
             terms = _in_units(terms, self.isa)
         value.inputs = [term for term, _ in terms]
         value.cost = sum_cost(terms, value, self.isa, self.running.get(value, 1.0))
@@ -554,9 +560,8 @@ class _Charger:
         self, value: Value, moving: Terms, resting: Terms, loop: LoopLevel, stride: Value
     ) -> None:
         """The address becomes a pointer that advances once per round; it starts before the loop."""
-        start = tuple(
-            (initial, c) for t, c in moving for initial in t.inputs[:1] if initial.shape is not Shape.CONSTANT
-        )
+        first = tuple((counter_in(initial) or initial, c) for t, c in moving for initial in t.inputs[:1])
+        start = tuple((initial, c) for initial, c in first if initial.shape is not Shape.CONSTANT)
         outside = (*resting, *start)
         self.pointers[value] = loop
         before = value.place.stack[: loop.depth - 1]
@@ -582,17 +587,22 @@ class _Charger:
             value.inputs.append(stride)
             # what is of 64 bits, or not scaled, is no IMAD.WIDE: IADD3, IADD3.X
             is_long = value.bits == 64 and (value.form.unit == 1 or any(t.bits == 64 for t, _ in moving))
-            adds = is_long or self.isa is Isa.XMAD
+            adds, share = is_long or self.isa is Isa.XMAD, self.shares.get(value, 1.0)
             steps = 2.0 if value.form.is_unsigned else 1.0  # an index that may wrap, widened each time
-            value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, steps),)
+            kind, each = (InstructionKind.IADD, 2.0) if adds else (InstructionKind.IMAD, steps)
+            value.cost = ((kind, each * share),)
+            index = (loop, frozenset(pair for pair in (*moving, *outside) if not pair[0].is_pointer))
+            if loop.scales_counter and loop.unroll > 1.0 and not adds and index not in self.moved:
+                self.moved.add(index)  # an index in 32 bits, from which each round makes an address
+                value.cost += ((InstructionKind.IMAD, loop.rounds_made), *self.scale_register(value, 1))
             is_guarded = loop.may_load and value.form.is_guarded
             if is_guarded and loop.unroll > 1.0 and not adds:  # each copy has an index, scaled where it loads
                 value.cost += ((InstructionKind.IADD, 1.0), (InstructionKind.MOV, 1.0))
 
     def step_bases(self) -> None:
         """Pointers of copies that start at indices: their bases advance, to each of which its index is added
-        in every round; one that has its index to itself may be the sum. Where a constant scales the counter,
-        the index itself advances. A pointer that advances in every iteration is copied to where it is read.
+        in every round; one that has its index to itself may be the sum. Where an index of 32 bits moves,
+        it advances itself. A pointer that advances in every iteration is copied to where it is read.
         """
         move, add, widen = InstructionKind.MOV, InstructionKind.IADD, InstructionKind.IMAD
         of_loop: dict[LoopLevel, list[list[Value]]] = {}
@@ -609,6 +619,10 @@ class _Charger:
             elif not loop.scales_counter:
                 for value in every[len(groups[0]) == 1 :]:
                     value.cost += ((move, 2.0 * share), (widen, share))
+            elif len(groups) == 1 and loop.unroll > PARTIAL_COPIES:
+                each = 1.0 / PARTIAL_COPIES / len(every)
+                for value in every:
+                    value.cost = ((add, each), (widen, each))
             elif len(groups) == 1:
                 each = share / len(every)
                 for value in every:
@@ -692,7 +706,8 @@ def _stride(moving: Terms, inner: LoopLevel) -> Value | None:
             return None
         counter: Value | None = term
         if term.shape is Shape.INT_PRODUCT:
-            counter = next((f for f in term.inputs if f.place.level is inner and f.step is not None), None)
+            counters = map(counter_in, term.inputs)
+            counter = next((c for c in counters if c is not None and c.place.level is inner), None)
         if counter is None or counter.step is None or counter.step.shape is not Shape.CONSTANT:
             return None
         steps.append(term.step)
@@ -893,8 +908,9 @@ def sum_cost(terms: Terms, value: Value, isa: Isa, copies: float = 1.0) -> Cost:
         else:
             constants += 1
     if value.shape is Shape.ADDRESS and len(terms) == 1:
-        is_shifted = isa is Isa.LDC and value.bits == 32 and _is_field(terms[0][0])
-        if is_shifted or abs(terms[0][1]) in isa.address_scales:
+        is_shifted = (isa is Isa.LDC or value.form.is_scaled) and value.bits == 32 and _is_field(terms[0][0])
+        is_multiplied = abs(terms[0][1]) in isa.address_scales and not value.form.is_scaled
+        if is_shifted or is_multiplied or abs(terms[0][1]) == 1:
             return ()  # [R.X4]; `s[x >> 8 & 255]`: shifted by two bits less
     plain += bool(value.form.offset or value.form.copies) and value.shape is not Shape.ADDRESS
     free = max(1.0 / copies, products + constants + shifts)  # addends that come along, or the first one

@@ -253,11 +253,14 @@ class Loops(Expressions):
         # what is unsigned may wrap, which keeps the compiler from stepping pointers along with a counter; one
         # that goes up by one reaches its bound before
         ones = {variable for variable, step in steps.items() if step.distance == 1}
-        strides = Trait.UNSIGNED_INDEX not in body.has and all(
+        indices = _indices_of(stmt, own)
+        strides = not indices.are_unsigned and all(
             variable in ones or _may_not_wrap(step) for variable, step in counters.items()
         )
-        only_scaled = body.scaled_in_index - body.plain_in_index
-        scales_counter = not constant and not only_scaled.isdisjoint(steps)
+        starts = (self.environment.get(variable, _NOTHING).number for variable in ones)
+        counts = not constant and any(start is not None for start in starts)
+        has_rounds = not constant and (trips is None or trips >= PARTIAL_UNROLL)
+        scales_counter = has_rounds and indices.are_stepped
         unroll = 1.0
         is_counted = _unrolls(body, counters) or stride is not None
         may_load = bool(body.guarded_alone(frozenset(steps)))
@@ -271,15 +274,14 @@ class Loops(Expressions):
             unroll = PARTIAL_UNROLL
         elif stmt.unroll is None and simple and is_innermost and size <= HALF_UNROLL_SIZE and is_counted:
             unroll = PARTIAL_UNROLL if size <= PARTIAL_UNROLL_SIZE else 2.0
-            steps_on = stride is None and strides and not (scales_counter or Trait.MEETS_OTHERS in body.has)
+            steps_on = stride is None and strides and Trait.MEETS_OTHERS not in body.has
             steps_on = steps_on and (constant or not self.is_long_way(stmt))
             is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
             is_plain = size - body.products <= FURTHER_ARITHMETIC
             steps_on = steps_on and body.has.isdisjoint((Trait.DIVISION, Trait.LONG_ARM))
             if steps_on and is_small and not may_load and (Trait.LOADS in body.has or is_plain):
-                starts = (self.environment.get(variable, _NOTHING).number for variable in ones)
-                counts = not constant and any(start is not None for start in starts)
-                unroll = PARTIAL_UNROLL if counts and _needs_sums(stmt, ones) else FURTHER_UNROLL
+                is_needed = counts and (scales_counter or _needs_sums(stmt, ones))
+                unroll = PARTIAL_UNROLL if is_needed else FURTHER_UNROLL
         left_over, more_rounds = 0, 0.0
         if trips is not None and not full:
             is_whole = not constant and trips == int(trips)
@@ -808,8 +810,18 @@ def _needs_sums(loop: Loop, counters: set[Variable]) -> bool:
         below = children(expr)
         if isinstance(expr, InlinedCall):
             known.update({one: kind(given) for one, given in zip(expr.parameters, below, strict=True)})
-        is_index = isinstance(expr, PointerOffset | InlinedCall)
-        return any(needs(one) for one in below if not is_index or kind(one) is _Follows.OTHERWISE)
+        if not isinstance(expr, PointerOffset | InlinedCall):
+            return any(map(needs, below))
+        return any(needs(part) for one in below for part in addends(one) if kind(part) is _Follows.OTHERWISE)
+
+    def addends(index: Expr) -> Iterator[Expr]:
+        """What an index adds up and multiplies: `i * 256` and `p[i]` of `t[i * 256 + p[i]]`."""
+        match strip_casts(index):
+            case Binary(op=op, left=left, right=right) if op in (*_SUMS, BinaryOp.MUL):
+                yield from addends(left)
+                yield from addends(right)
+            case _:
+                yield index
 
     for stmt in walk_statements(loop.body):
         for expr in statement_expressions(stmt):
@@ -818,6 +830,126 @@ def _needs_sums(loop: Loop, counters: set[Variable]) -> bool:
             if needs(expr) and not (isinstance(stmt, Declare) and kind(expr) is _Follows.IN_SUM):
                 return True
     return False
+
+
+class _Moves(Enum):
+    """How a counter `i` moves a number."""
+
+    NOT = auto()
+    LOADED = auto()  # a[i]
+    AS_IT = auto()  # i
+    AHEAD = auto()  # i + 1
+    BY_ONE = auto()  # i + n
+    DOWN = auto()  # n - i
+    BY_STRIDE = auto()  # i * w, (i + 1) * w + n
+    TIMES = auto()  # i * 64
+    IN_SUM = auto()  # i * 64 + n
+    AHEAD_IN_SUM = auto()  # (i + 1) * 64
+    MULTIPLIED = auto()  # (i * w + n) * w, (n - i) * w, i * w + i * n
+    OTHERWISE = auto()
+
+
+_UNMOVED = (_Moves.NOT, _Moves.LOADED)
+_BY_ONE = (_Moves.AS_IT, _Moves.AHEAD, _Moves.BY_ONE)
+_MAY_WRAP = (_Moves.IN_SUM, _Moves.AHEAD_IN_SUM, _Moves.MULTIPLIED)
+
+
+class _Indices(Struct, frozen=True):
+    """What the indices of a body do with the counters of its loop: whether one of them has no sign, and
+    whether the copies step an index in 32 bits.
+    """
+
+    are_unsigned: bool
+    are_stepped: bool
+
+
+def _indices_of(loop: Loop, counters: frozenset[Variable]) -> _Indices:
+    """The indices of a loop whose copies step from address to address.
+
+    A pointer moves by `w` with `i * w + c` and `(i - 1) * w + c`. But `i * 64 + c`, `(i * h + j) * w` and
+    `(n - i) * w` may wrap on their way to 64 bits (SASS of nvcc 13): the first of them only where the counter
+    is not needed elsewhere. An address in shared memory has 32 bits itself.
+    """
+    known = dict.fromkeys(counters, _Moves.AS_IT)
+
+    def moves(expr: Expr) -> _Moves:
+        match expr:
+            case Read(place=place):
+                return known.get(place.variable, _Moves.NOT)
+            case Cast(operand=operand):
+                return moves(operand)
+            case Binary(op=op, left=left, right=right) if op in (*_SUMS, BinaryOp.MUL, BinaryOp.SHL):
+                return of_two(op, left, right)
+            case InlinedCall(body=Block(statements=(Return(value=value),))) if value is not None:
+                known.update(zip(expr.parameters, map(moves, expr.arguments), strict=True))
+                return moves(value)
+            case _:
+                found = {moves(one) for one in children(expr)} - {_Moves.NOT}
+                is_loaded = isinstance(expr, Load) or found == {_Moves.LOADED}
+                return _Moves.NOT if not found else _Moves.LOADED if is_loaded else _Moves.OTHERWISE
+
+    def of_two(op: BinaryOp, left: Expr, right: Expr) -> _Moves:
+        of_left, of_right = moves(left), moves(right)
+        if of_left in _UNMOVED and of_right in _UNMOVED:
+            return max(of_left, of_right, key=lambda one: one.value)
+        if {of_left, of_right} & {_Moves.OTHERWISE, _Moves.LOADED} or (
+            op is BinaryOp.SHL and of_right is not _Moves.NOT
+        ):
+            return _Moves.OTHERWISE
+        if _Moves.NOT not in (of_left, of_right):
+            return _Moves.MULTIPLIED if op in _SUMS else _Moves.OTHERWISE
+        how, beside = (of_left, right) if of_right is _Moves.NOT else (of_right, left)
+        number = _number(beside)
+        if op in _SUMS:
+            if op is BinaryOp.SUB and how is of_right and how in _BY_ONE:
+                return _Moves.DOWN
+            if how is _Moves.AS_IT:
+                return _Moves.BY_ONE if number is None else _Moves.AHEAD
+            return _Moves.IN_SUM if how is _Moves.TIMES else how
+        if how in (_Moves.AS_IT, _Moves.AHEAD) and number is not None:
+            if number == (1 if op is BinaryOp.SHL else 2):
+                return _Moves.BY_STRIDE
+            return _Moves.TIMES if how is _Moves.AS_IT else _Moves.AHEAD_IN_SUM
+        return _Moves.BY_STRIDE if how in _BY_ONE else _Moves.MULTIPLIED
+
+    def needs_counter(expr: Expr) -> bool:
+        """Whether a number is made of the counter: no address, and no truth."""
+        if (own := moves(expr)) is not _Moves.OTHERWISE:
+            return own in _BY_ONE
+        match expr:
+            case PointerOffset(pointer=pointer):
+                return needs_counter(pointer)
+            case Binary(op=op) if op in COMPARISONS:
+                return False
+            case Assign(target=RegisterPlace(variable=variable)) if variable in counters:
+                return False
+            case _:
+                return any(map(needs_counter, children(expr)))
+
+    found, are_unsigned, is_needed = set[_Moves](), False, False
+    for stmt in walk_statements(loop.body):
+        for top in statement_expressions(stmt):
+            if isinstance(stmt, Declare):
+                known[stmt.variable] = moves(top)
+            if not isinstance(stmt, Declare) or known[stmt.variable] is _Moves.OTHERWISE:
+                is_needed |= needs_counter(top)
+            for expr in walk_expressions(top):
+                index = expr.index if isinstance(expr, PointerOffset) else None
+                if index is not None and _is_unsigned_sum(index):
+                    are_unsigned |= moves(index) not in _UNMOVED
+                place = _accessed(expr)
+                address = None if place is None or place.space is MemorySpace.SHARED else place.address
+                while isinstance(address, PointerOffset):
+                    found.add(_Moves.NOT if address.index is None else moves(address.index))
+                    address = address.pointer
+    is_needed |= not found.isdisjoint((*_BY_ONE, _Moves.TIMES))
+    return _Indices(are_unsigned, not found.isdisjoint(_MAY_WRAP[is_needed:]))
+
+
+def _is_unsigned_sum(index: Expr) -> bool:
+    while isinstance(index, Cast) and index.type.bits == 64:
+        index = index.operand
+    return isinstance(index, Binary) and index.type.bits == 32 and not index.type.signed
 
 
 def _shape(loop: Loop, facts: CodeFacts) -> LoopShape:
@@ -1028,9 +1160,8 @@ class Trait(Enum):
     """What there is somewhere in a stretch of code.
 
     `ASSEMBLY`: inline assembly, also in the headers of CUDA: the compiler does not know whether control comes
-    back. `MEETS_OTHERS`: an atomic, a fence, or an exchange between lanes. `UNSIGNED_INDEX`: one that is
-    computed in unsigned 32 bits. `LONG_ARM`: an `if` whose first arm is too long to be predicated, and no
-    short way out.
+    back. `MEETS_OTHERS`: an atomic, a fence, or an exchange between lanes. `LONG_ARM`: an `if` whose first
+    arm is too long to be predicated, and no short way out.
     """
 
     BARRIER = auto()
@@ -1046,7 +1177,6 @@ class Trait(Enum):
     CONTINUE = auto()
     RETURN = auto()
     OWN_ARRAY = auto()  # of the thread, which unrolling may put into registers
-    UNSIGNED_INDEX = auto()
 
 
 class Guarded(Struct, frozen=True, eq=False):
@@ -1068,8 +1198,7 @@ class CodeFacts(Struct, eq=False):
     `size`: source operations, each once; an access of an array of the thread is one, whose index is a number
     in each copy of an unrolled loop. `written`: register variables, parts of them and local arrays that
     may change; `assigned`: variables of which an assignment changes a part or all. `stores`: to what.
-    `scaled_in_index`: what constants multiply in sums that are an index: `i` in ``a[i * 64 + j]``;
-    `plain_in_index`: what stands in one as it is. `elements`: of accesses to arrays of the thread, the
+    `elements`: of accesses to arrays of the thread, the
     variables in the index.
     """
 
@@ -1090,8 +1219,6 @@ class CodeFacts(Struct, eq=False):
     )
     inner_loops: list[Loop] = field(default_factory=list[Loop])  # not those inside of these
     accesses: list[Guarded] = field(default_factory=list[Guarded])
-    scaled_in_index: set[Variable] = field(default_factory=set[Variable])
-    plain_in_index: set[Variable] = field(default_factory=set[Variable])
 
     @property
     def is_short(self) -> bool:
@@ -1205,8 +1332,6 @@ class CodeFacts(Struct, eq=False):
         self.stores |= inner.stores
         if not inner.is_loop:
             self.inner_loops += inner.inner_loops
-        self.scaled_in_index |= inner.scaled_in_index
-        self.plain_in_index |= inner.plain_in_index
 
 
 _NEVER_PREDICATED = frozenset(
@@ -1349,9 +1474,7 @@ def _note_expressions(top: Expr, facts: CodeFacts, *, is_fast: bool) -> list[Blo
         facts.instructions -= _takes_product(expr)
         if _is_division(expr) and not (is_fast and expr.type.is_float):
             facts.has.add(Trait.DIVISION)
-        if isinstance(expr, PointerOffset):
-            _note_index(expr.index, facts)
-        elif isinstance(expr, Assign | Increment):
+        if isinstance(expr, Assign | Increment):
             _note_target(expr, facts)
         elif isinstance(expr, Atomic):
             facts.stores[expr.place.space, expr.place.root] = None
@@ -1514,24 +1637,3 @@ def _note_target(expr: Assign | Increment, facts: CodeFacts) -> None:
     facts.stores[target.space, target.root] = None
     if target.space is MemorySpace.LOCAL and target.root is not None:
         facts.written[target.root] = None
-
-
-def _note_index(index: Expr | None, facts: CodeFacts) -> None:
-    while isinstance(index, Cast) and index.type.bits == 64:
-        index = index.operand
-    if isinstance(index, Read):
-        facts.plain_in_index.add(index.place.variable)
-    if not isinstance(index, Binary) or index.type.bits != 32:
-        return
-    if not index.type.signed:
-        facts.has.add(Trait.UNSIGNED_INDEX)
-    for scaled, other in ((index.left, index.right), (index.right, index.left)):
-        match scaled:
-            case Binary(op=BinaryOp.MUL, left=Read(place=place), right=Constant()) if (
-                index.op is BinaryOp.ADD and not isinstance(other, Constant)
-            ):
-                facts.scaled_in_index.add(place.variable)
-            case Read(place=place):
-                facts.plain_in_index.add(place.variable)
-            case _:
-                pass

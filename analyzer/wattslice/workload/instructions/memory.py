@@ -197,12 +197,14 @@ class Memory(Operators):
         """The address of an access without its constant part, an immediate; and what names the object."""
         terms, offset, copies = linear(pointer)
         narrow = place.space not in (MemorySpace.GLOBAL, MemorySpace.HOST)
-        address = self.address_value(pointer, region, narrow=narrow)
+        is_scaled = place.space is MemorySpace.CONSTANT
+        address = self.address_value(pointer, region, narrow=narrow, is_scaled=is_scaled)
         name = (place.space, place.root if not terms or narrow else None, frozenset(terms), offset, *copies)
         return address, name
 
-    def address_value(self, pointer: Value, region: int, *, narrow: bool) -> Value:
-        """The register that addresses around `pointer` are made from; `narrow`: of 32 bits."""
+    def address_value(self, pointer: Value, region: int, *, narrow: bool, is_scaled: bool = False) -> Value:
+        """The register that addresses around `pointer` are made from; `narrow`: of 32 bits; `is_scaled`: in
+        bytes."""
         terms = linear(pointer)[0]
         values = tuple(term for term, _ in terms)
         scale = min((abs(c) for t, c in terms if not t.is_pointer), default=1)
@@ -211,11 +213,19 @@ class Memory(Operators):
         is_guarded = bool(self.stack) and self.arm_depth > self.stack[-1].arm_depth
         added = (0, ()) if narrow else pointer.form.added
         form = LinearForm(
-            terms, is_wide=is_wide, is_unsigned=is_unsigned, unit=scale, is_guarded=is_guarded, added=added
+            terms,
+            is_wide=is_wide,
+            is_unsigned=is_unsigned,
+            unit=scale,
+            is_guarded=is_guarded,
+            added=added,
+            is_scaled=is_scaled,
         )
         what = Computation(Shape.ADDRESS, bits=32 if narrow else 64, inputs=(), form=form)
         values += tuple(copy for copy, _ in added[1])
-        address = self.shared(("address", frozenset(terms), narrow, is_wide, added), region, values, what)
+        address = self.shared(
+            ("address", frozenset(terms), narrow, is_wide, added, is_scaled), region, values, what
+        )
         if address.form.is_unsigned is not is_unsigned:
             address.form = replace(address.form, is_unsigned=is_unsigned)
         return address

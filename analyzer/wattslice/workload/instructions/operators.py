@@ -33,7 +33,9 @@ from wattslice.workload.instructions.value_graph import (
     Numbers,
     Shape,
     Value,
+    counter_in,
     deepest,
+    depth,
     inputs_key,
     linear,
 )
@@ -141,7 +143,7 @@ class LinearForms(Environment):
             if whole.shape is Shape.INT_PRODUCT:
                 for moving, fixed in (whole.inputs, whole.inputs[::-1]):
                     # (i * n) * n: what the inner loop does not change is multiplied outside of it
-                    if _depth(moving) > max(_depth(fixed), _depth(rest)):
+                    if depth(moving) > max(depth(fixed), depth(rest)):
                         return self.product(moving, self.product(fixed, rest, type_, region), type_, region)
         cost: Cost = ((K.IMAD, 1.0),)
         if type_.bits == 64 and max(a.bits, b.bits) > 32:  # else IMAD.WIDE
@@ -149,7 +151,8 @@ class LinearForms(Environment):
         key = ("product", frozenset((a, b))) if a is not b else ("square", a)
         value = self.shared(key, region, (a, b), Computation(Shape.INT_PRODUCT, cost, type_.bits))
         for moving, fixed in ((a, b), (b, a)):
-            if moving.step is not None and deepest((fixed,), self.stack) is not moving.place.level:
+            counter = counter_in(moving)
+            if counter is not None and deepest((fixed,), self.stack) is not counter.place.level:
                 value.step = fixed
         return value
 
@@ -700,8 +703,3 @@ def _scaled_constant(op: BinaryOp, a: Value, b: Value) -> tuple[Value, int] | No
 
 def _by_birth(term: tuple[Value, int]) -> int:
     return term[0].birth
-
-
-def _depth(value: Value) -> int:
-    level = value.place.level
-    return level.depth if level is not None else 0

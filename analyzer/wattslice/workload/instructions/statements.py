@@ -50,7 +50,7 @@ from wattslice.workload.instructions.chains import NO_CHAIN, Chain, Chains
 from wattslice.workload.instructions.charging import Charge, Pass, Request, charges
 from wattslice.workload.instructions.constants import with_constants
 from wattslice.workload.instructions.expressions import At, Step, Steps, drive
-from wattslice.workload.instructions.kinds import InstructionCount, InstructionKind, Isa
+from wattslice.workload.instructions.kinds import Cost, InstructionCount, InstructionKind, Isa
 from wattslice.workload.instructions.loops import (
     Loops,
     Trait,
@@ -440,8 +440,10 @@ class Lowering(Loops):
         So does the operand of `v += w`, which each lane then adds, if only 0, in an arm without memory; of
         `v++` each lane makes both numbers. What else an arm computes is computed into the register. A
         comparison of integers that chooses between the two is one of them along (IMNMX). Where the other of
-        two arms keeps what was there, it is a predicated MOV.
+        two arms keeps what was there, it is a predicated MOV. Nothing is selected where an arm changes more
+        than three variables (`if (t > a) { b = a; a = t; j = i; i = k; }`): all are moved, to and fro.
         """
+        moves = _moves(chosen) if len(chosen) > MOST_SELECTED else {}
         spared = is_minimum(condition) and all(
             {one.before, *one.known} == set(condition.inputs) for one in chosen.values()
         )
@@ -457,9 +459,13 @@ class Lowering(Loops):
             variable, path = key if isinstance(key, tuple) else (key, ())
             found = part_of(variable.type, path)
             type_ = variable.type if found is None else found[1]
+            others, began = [one for one in known if one is not before], predicated.began
+            if moves and variable.space is MemorySpace.LOCAL:
+                for other in others:
+                    if dict(other.cost).keys() <= _SELECTIONS:
+                        other.cost = _as_moves(other.cost, moves[key])
             if variable.space is MemorySpace.LOCAL or type_.kind is TypeKind.BOOL:
                 continue
-            others, began = [one for one in known if one is not before], predicated.began
             if up := ups[key]:
                 is_turned = predicated.is_turned is (known[0] is not before)
                 as_number = self.counted if is_alone else self.as_integer
@@ -473,7 +479,7 @@ class Lowering(Loops):
             if updated or any(is_there(other, began) for other in others):
                 cost = () if spared else self.selection(type_)
                 is_moved = arms > 1 and before in known
-                value.cost = tuple((InstructionKind.MOV, number) for _, number in cost) if is_moved else cost
+                value.cost = _as_moves(cost, moves.get(key, 1.0)) if moves or is_moved else cost
                 spared = False
 
     def call(self, expr: InlinedCall, region: int) -> Steps:
@@ -499,6 +505,43 @@ class Lowering(Loops):
         if expr.type.kind in (TypeKind.INT, TypeKind.FLOAT) and moved > 0:
             value.cost = tuple((kind, number * moved) for kind, number in self.selection(expr.type))
         return value
+
+
+MOST_SELECTED = 3
+"""Variables that a branch changes and that are still selected, each by one instruction."""
+_SELECTIONS = {InstructionKind.ISETP, InstructionKind.FSETP}
+
+
+def _moves(chosen: dict[EnvironmentKey, Chosen]) -> dict[EnvironmentKey, float]:
+    """Moves for what an arm changes: of a variable that gets what another one was, which is kept for that,
+    two; three for two that are exchanged (SASS of nvcc 13).
+    """
+    taken = {
+        key: {
+            other
+            for other, old in chosen.items()
+            if other != key and _takes(one, _is_array(key), old, _is_array(other))
+        }
+        for key, one in chosen.items()
+    }
+    return {
+        key: 1.0 if not others else 1.5 if any(key in taken[other] for other in others) else 2.0
+        for key, others in taken.items()
+    }
+
+
+def _takes(one: Chosen, is_array: bool, old: Chosen, is_from_array: bool) -> bool:
+    """Whether a variable, or an element of the thread's own array, gets what another one was."""
+    given = [new.inputs[-1] if is_array and new.inputs else new for new in one.known if new is not one.before]
+    return any(new is old.before or (is_from_array and old.before in new.inputs) for new in given)
+
+
+def _is_array(key: EnvironmentKey) -> bool:
+    return (key[0] if isinstance(key, tuple) else key).space is MemorySpace.LOCAL
+
+
+def _as_moves(selections: Cost, number: float) -> Cost:
+    return tuple((InstructionKind.MOV, number * each) for _, each in selections)
 
 
 _LOWERINGS: dict[type[Stmt], Callable[[Lowering, Any], Steps | None]] = {

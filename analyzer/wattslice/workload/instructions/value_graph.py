@@ -41,7 +41,7 @@ class LoopLevel(Struct, eq=False):
     `elements`: which ones of the thread's own arrays are accessed in it. `separate`: those of which each
     iteration has elements of its own, as it begins with them. `guard`: all that decides how often it runs.
     `is_left`: a jump leaves it, or one of its iterations. `rounds`: how often it runs, divided before it.
-    `scales_counter`: indices have its counter only multiplied by a constant. `wraps`: its counter may.
+    `scales_counter`: its copies step an index in 32 bits. `wraps`: its counter may.
     `may_load`: it loads, but no iteration is sure to. `left_over`: iterations behind its last round;
     `more_rounds`: those that they take, and rounds of fewer copies, for each iteration.
     """
@@ -159,6 +159,7 @@ class LinearForm(Struct, frozen=True):
     `is_unsigned`: of an address, that its index is. `unit`: of an address, the bytes its index counts in.
     `is_guarded`: of an address, that it is needed in an arm only of the loop around. `added`: of an address,
     the offset and copies that are added to an index without a sign in 32 bits, where the sum may wrap.
+    `is_scaled`: of an address, that no access multiplies it, as those of shared memory do.
     """
 
     terms: Terms = ()
@@ -169,6 +170,7 @@ class LinearForm(Struct, frozen=True):
     unit: int = 1
     is_guarded: bool = False
     added: tuple[int, Terms] = (0, ())
+    is_scaled: bool = False
 
 
 NO_FORM = LinearForm()
@@ -351,6 +353,26 @@ def linear(value: Value) -> tuple[Terms, int, Terms]:
     if value.shape is Shape.INT_SUM:
         return value.form.terms, value.form.offset, value.form.copies
     return ((value, 1),), 0, ()
+
+
+def counter_in(value: Value) -> Value | None:
+    """The counter of the innermost loop in `value`, which moves by a fixed stride with it: `i`, `i - 1`,
+    `(i + 1) * w`, `(i * h + j) * w`. None for others.
+    """
+    if value.step is not None and value.shape is not Shape.INT_PRODUCT:
+        return value
+    sums = value.inputs if value.step is not None else [term for term, _ in linear(value)[0]]
+    found = [one for one in sums if one is not value and counter_in(one) is not None]
+    inside = max(found, key=depth, default=None)
+    if inside is None or inside.place.level is None:
+        return None
+    others = [one for one in (*sums, *(copy for copy, _ in value.form.copies)) if one is not inside]
+    return None if inside.place.level in varying(others) else counter_in(inside)
+
+
+def depth(value: Value) -> int:
+    """How many loops are around the innermost one in which a value varies, and that one."""
+    return 0 if value.place.level is None else value.place.level.depth
 
 
 def inputs_key(inputs: Iterable[Value]) -> tuple[object, ...]:
