@@ -436,7 +436,11 @@ def cause(left: Value, right: Value) -> Unknown:
 
 def places_of(*values: Value) -> tuple[Pointer, ...]:
     """What addresses, some of them perhaps not known, may point to."""
-    every = [value.around if isinstance(value, Unknown) else (value,) for value in values if may_point(value)]
+    every = [
+        value.around if isinstance(value, Unknown) else (value,)
+        for value in values
+        if isinstance(value, Pointer) or (isinstance(value, Unknown) and value.around)
+    ]
     first = every[0] if every else ()
     if all(places is first for places in every):  # each is there once, and there may be hundreds
         return first
