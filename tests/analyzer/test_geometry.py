@@ -390,6 +390,12 @@ def test_objects_that_a_branch_sets_alike_are_told_apart():
     assert "'b.x' is set under a condition that is not known" in launch.assumptions[0].message
 
 
+def test_members_that_a_branch_sets_alike_are_told_apart():
+    body = "P a = {5, 5}; if (ready()) { a.x = 7; a.y = 7; } LAUNCH(a.y, 256, 1);"
+    (launch,) = launches(main(body, "struct P { int x, y; }; int ready();\n"))
+    assert "'a.y' is set under a condition that is not known" in launch.assumptions[0].message
+
+
 def test_addresses_that_a_branch_sets_are_told_apart():
     body = """int x = 1, y = 2, z = 3, *r = &z; S s;
     if (ready()) { s.p = &x; s.q = &y; } else { s.p = r; s.q = r; }

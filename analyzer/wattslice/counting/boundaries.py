@@ -772,18 +772,20 @@ def carried(shape: LoopShape) -> frozenset[ir.Variable]:
     return frozenset(written - inside - shape.counters)
 
 
-@lru_cache(maxsize=64)
 def handed_on(kernel: ir.Kernel, shape: LoopShape) -> frozenset[ir.Variable]:
     """What the iterations of a loop hand on, other than counters, and something decides by."""
-    written = carried(shape)
-    if not written:
-        return frozenset()
+    return carried(shape) & _deciding_variables(kernel)
+
+
+@lru_cache(maxsize=8)
+def _deciding_variables(kernel: ir.Kernel) -> frozenset[ir.Variable]:
+    """The variables that something in a kernel decides by."""
     decide = [node for node in deciding_expressions(kernel) if not isinstance(node, ir.Loop)]
     read = {place.variable for node in decide if (place := read_place(node)) is not None}
     read.update(
         node.place.root for node in decide if isinstance(node, ir.Load) and node.place.root is not None
     )
-    return frozenset(read & written)
+    return frozenset(read)
 
 
 @lru_cache(maxsize=64)

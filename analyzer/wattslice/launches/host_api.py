@@ -543,9 +543,14 @@ def reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:
         *inside,
         *(cell for one in found if not one.storage.is_given for cell in one.storage.cells.values()),
     ]
+    followed: set[int] = set()  # many cells tell the same places
     while everything and waiting and len(found) < _MOST_REACHED:
-        cell = waiting.pop()
-        for place in places_of(cell):
+        places = places_of(cell := waiting.pop())
+        if isinstance(cell, Unknown):
+            if id(places) in followed:
+                continue
+            followed.add(id(places))
+        for place in places:
             if place not in found:
                 found[place] = None
                 waiting += () if place.storage.is_given else place.storage.cells.values()

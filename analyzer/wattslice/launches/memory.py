@@ -442,8 +442,15 @@ def cause(left: Value, right: Value) -> Unknown:
 
 def places_of(*values: Value) -> tuple[Pointer, ...]:
     """What addresses, some of them perhaps not known, may point to."""
-    perhaps = (value.around if isinstance(value, Unknown) else (value,) for value in values)
-    return tuple(dict.fromkeys(one for places in perhaps for one in places if isinstance(one, Pointer)))
+    every = [
+        value.around if isinstance(value, Unknown) else (value,)
+        for value in values
+        if isinstance(value, Pointer) or (isinstance(value, Unknown) and value.around)
+    ]
+    first = every[0] if every else ()
+    if all(places is first for places in every):  # each is there once, and there may be hundreds
+        return first
+    return tuple(dict.fromkeys(one for places in every for one in places))
 
 
 def may_point(value: Value) -> bool:
@@ -1076,7 +1083,7 @@ class Memory:
         lost_second = sum(_is_lost(other, mine) for mine, other in apart)
         second_wins = lost_second < lost_first or (lost_second == lost_first and not second)
         second_wins = second_wins and not is_first
-        made: dict[tuple[int, int, int], Value] = {}  # of two in an object: what was lost as a whole is one
+        made: dict[tuple[int, int], Value] = {}  # of two unknown ones, the same for every cell
         apart_named = [one for cell, _, one, two in views if cell[1] == _PART and not same(one, two)]
         for cell, before, one, two in views:
             if cell[1] == _PART:
@@ -1084,8 +1091,8 @@ class Memory:
             winner, other = (two, one) if second_wins else (one, two)
             chosen = other if isinstance(winner, Unknown) else winner
             if not condition.is_option and not same(one, two):
-                pair = id(cell[0]), id(one), id(two)
-                if pair not in made:
+                pair = id(one), id(two)
+                if pair not in made or not (isinstance(one, Unknown) and isinstance(two, Unknown)):
                     made[pair] = _undecided(cell, one, two, chosen, condition)
                 chosen = made[pair]
             if chosen is not before:  # a default that stays is no change
