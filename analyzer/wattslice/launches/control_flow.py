@@ -41,13 +41,9 @@ from wattslice.launches.memory import (
 from wattslice.launches.relevance import Relevance
 from wattslice_models.gpu import Gpu
 
-<<<<<<< .merge_file_iOzQDa
 NOT_COME = Unknown("the host code does not come to it with the values read or assumed")
-=======
-NOT_COME = Unknown("the host code does not come to it with the values read")
 _EVERYTHING = -1
 """The level that a jump leaves which ends the program."""
->>>>>>> .merge_file_uYfKp5
 SHARE_OF_NOT_RUN = 0.75
 """Of the steps, for code that is visited only to see its launches."""
 
