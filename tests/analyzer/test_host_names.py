@@ -649,7 +649,7 @@ int g_order = 1; int first() { g_order *= 10; return g_order; } int second() { g
 30 | int n = (int)std::cbrt(27000.0) ;;; n
 ?41 | int x = 0x01020304; unsigned char *b = (unsigned char *)&x ;;; b[0] * 10 + b[3]
 ?5 | int x = 0x01020304; unsigned char *b = (unsigned char *)&x; b[3] = 5 ;;; x >> 24
-?2 | short s[2] = {1, 2}; int x; memcpy(&x, s, 4) ;;; x >> 16
+2 | short s[2] = {1, 2}; int x; memcpy(&x, s, 4) ;;; x >> 16
 8 | int x = 3; void *v = &x; *static_cast<int *>(v) = 8 ;;; x
 8 | int x = 3; const int *c = &x; *const_cast<int *>(c) = 8 ;;; x
 9 | try { throw P{3, 4}; } catch (P &p) { p.x = 9; g_order = p.x; } ;;; g_order
@@ -712,7 +712,22 @@ const R table[] = {{.n = 1, .g = 2}, {3, 4, 5}, {.b = 6}};
 ?8 | dim3 d[2] = {4, 8} ;;; d[1].x * d[1].y
 """
 
-PROGRAMS = (BRACES, NAMES, ITSELF, ADDRESSES, LINKED, FORMS, LISTS, OPTIONS, TEXTS, CLASSES)
+BYTES = r"""
+---
+513 | unsigned char b[8] = {0, 1, 2, 0, 1, 0}; struct H { unsigned short a; int c; } *h = (H *)b ;;; *(unsigned short *)(b + 1)
+65538 | unsigned char b[8] = {0, 1, 0, 0, 2, 0, 1, 0}; struct H { unsigned short a; int c; } *h = (H *)b ;;; h->c
+-2 | unsigned char b[4] = {0xfe, 0xff, 0xff, 0xff} ;;; *(int *)b
+1 | unsigned char b[4] = {0, 0, 0x80, 0x3f}; float f; memcpy(&f, b, 4) ;;; (int)f
+7 | unsigned char b[4] = {1, 2, 3, 4}; int x; memcpy(&x, b, 4); x = 7 ;;; x
+8 | unsigned char b[8] = {1, 2, 3, 4, 5}; int x[2]; memcpy(x, b, 8); x[1] = 8 ;;; x[1]
+9 | unsigned char b[8] = {1, 2, 3, 4, 5}; struct H { int a, c; } h, o{7, 9}; memcpy(&h, b, 8); h = o ;;; h.c
+5 | unsigned char b[8] = {1, 2, 3, 4, 5}; struct H { int a, c; } h, o{7, 9}; memcpy(&o, b, 8); h = o ;;; h.c
+513 | std::vector<unsigned char> v = {9, 1, 2, 0} ;;; *(unsigned short *)&v[1]
+?4660 | unsigned char b[4]; b[0] = 0x34; b[1] = 0x12 ;;; *(unsigned short *)b
+?1 | unsigned char b[4]; int n = of_nobody(); b[0] = 1; b[1] = n - 1; b[2] = b[3] = 0 ;;; *(int *)b
+"""
+
+PROGRAMS = (BRACES, NAMES, ITSELF, ADDRESSES, LINKED, FORMS, LISTS, OPTIONS, TEXTS, CLASSES, BYTES)
 
 
 def _cases() -> Iterator[tuple[int, int, str]]:

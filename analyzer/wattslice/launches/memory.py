@@ -148,6 +148,17 @@ class Storage(Struct, eq=False):
         known = self.layout.members.items()
         return [at for at, one in known if at < end and at + one.type.size_bytes > offset]
 
+    def parts_of(self, offset: int, size_bytes: int) -> list[int]:
+        """Where numbers begin that lie behind the start of one of `size_bytes`: a file read as bytes has them."""
+        cells = self.cells
+        if (
+            len(cells) < 2 or offset < 0 or is_length(offset) or self.layout.overlaps
+        ):  # a union's lose each other
+            return []
+        return [
+            at for at in range(offset + 1, offset + size_bytes) if cells.get(at, _MISSING) is not _MISSING
+        ]
+
     @property
     def members(self) -> Mapping[int, Member]:
         """The numbers in it that the source has names for."""
@@ -829,8 +840,10 @@ class Memory:
             return Unknown(f"another member of the union {storage.told}")
         if storage.is_allocated and storage.widths.get(offset, type_.size_bytes) < type_.size_bytes:
             return Unknown(f"the bytes of {storage.told}")
+        if type_.kind in NUMBERS and (parts := storage.parts_of(offset, type_.size_bytes)):
+            return _of_parts(storage, offset, parts, type_)
         if type_.is_integral and isinstance(found, (int, float)):
-            if isinstance(found, float) or (storage.is_scalar and _is_in_parts(storage)):
+            if isinstance(found, float):
                 return Unknown(f"the bytes of {storage.told}")
             if found.bit_length() > type_.bits - type_.signed:
                 return convert(found, type_)  # the first bytes of a wider number
@@ -870,6 +883,8 @@ class Memory:
                 at = moved(key, offset)
                 cell = cell.copy() if isinstance(cell, Closure) else _named(cell, storage, at)
                 self._set(storage, at, cell)
+            if len(storage.cells) > len(value.cells):
+                self._lose_parts(storage, offset, value, type_)
             if isinstance(held := value.cells.get(0), Pointer):
                 self._name_object(held, storage, type_)
         elif isinstance(value, Closure):
@@ -896,6 +911,9 @@ class Memory:
                 value = Unknown(f"the bytes of {storage.told}")
                 for other in torn:
                     self._set(storage, other, value)
+            elif type_.kind in NUMBERS:
+                for other in storage.parts_of(offset, type_.size_bytes):
+                    self._set(storage, other, _MISSING)
             if storage.is_allocated and type_.kind in NUMBERS and not storage.layout.members:
                 lost = Unknown(f"the bytes of {storage.told}")
                 for other in storage.torn_memory(offset, type_.size_bytes):
@@ -909,6 +927,14 @@ class Memory:
             if isinstance(value, Unknown) and value is storage.cells.get(offset):
                 value = replace(value)  # which was written, though nobody knows what
             self._set(storage, offset, value)
+
+    def _lose_parts(self, storage: Storage, offset: int, value: Record, type_: ir.Type) -> None:
+        """No bytes of their own are behind the starts of the numbers of an object that was assigned."""
+        for start, member in self._layout(type_).members.items():
+            if start in value.cells:
+                for other in storage.parts_of(offset + start, member.type.size_bytes):
+                    if other - offset not in value.cells:
+                        self._set(storage, other, _MISSING)
 
     def forget_object(self, storage: Storage, offset: int, type_: ir.Type, why: Unknown) -> None:
         """An object that may be a part of another becomes unknown."""
@@ -1125,9 +1151,22 @@ def number_in(type_: ir.Type) -> ir.Type | None:
     return type_ if type_.kind in NUMBERS and type_.lanes == 1 else None
 
 
-def _is_in_parts(storage: Storage) -> bool:
-    """Whether something was written behind the start of a number."""
-    return any(0 < key < storage.scalar_bytes for key in storage.cells)
+def _of_parts(storage: Storage, offset: int, behind: list[int], type_: ir.Type) -> Value:
+    """The number of `type_` whose bytes are numbers of their own: at `offset`, and those `behind` it."""
+    raw, lost = b"", Unknown(f"the bytes of {storage.told}")
+    each_bytes = behind[0] - offset
+    is_smaller = 0 < storage.scalar_bytes < type_.size_bytes
+    if each_bytes * (len(behind) + 1) != type_.size_bytes or (
+        is_smaller and each_bytes != storage.scalar_bytes
+    ):
+        return lost
+    for part in (storage.cells[at] for at in (offset, *behind)):
+        if not isinstance(part, int) or not -128 << 8 * (each_bytes - 1) <= part < 1 << 8 * each_bytes:
+            return lost
+        raw += (part % (1 << 8 * each_bytes)).to_bytes(each_bytes, "little")
+    if type_.is_float:
+        return struct.unpack("<f" if type_.bits == 32 else "<d", raw)[0] if len(raw) in (4, 8) else lost
+    return int.from_bytes(raw, "little", signed=type_.signed)
 
 
 def _named(value: Value, storage: Storage, offset: int) -> Value:
