@@ -149,15 +149,12 @@ class Storage(Struct, eq=False):
         return [at for at, one in known if at < end and at + one.type.size_bytes > offset]
 
     def parts_of(self, offset: int, size_bytes: int) -> list[int]:
-        """Where numbers begin that lie behind the start of one of `size_bytes`: a file read as bytes has them."""
+        """Where numbers begin behind the start of one of `size_bytes`, as in a file that was read as bytes."""
         cells = self.cells
-        if (
-            len(cells) < 2 or offset < 0 or is_length(offset) or self.layout.overlaps
-        ):  # a union's lose each other
-            return []
-        return [
-            at for at in range(offset + 1, offset + size_bytes) if cells.get(at, _MISSING) is not _MISSING
-        ]
+        if len(cells) < 2 or offset < 0 or is_length(offset) or self.layout.overlaps:
+            return []  # of a union, members lose each other
+        behind = range(offset + 1, offset + size_bytes)
+        return [at for at in behind if cells.get(at, _MISSING) is not _MISSING]
 
     @property
     def members(self) -> Mapping[int, Member]:
