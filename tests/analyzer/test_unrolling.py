@@ -168,3 +168,31 @@ def test_a_continue_is_a_branch_around_the_rest(jumps, branches_around):
         kernel, profile = launched(f"{text} int main() {{ k<<<1, 32>>>(0); }}")
         mixes.append({kind: lower_instructions(kernel, profile).number(kind) for kind in InstructionKind})
     assert mixes[0] == mixes[1]
+
+
+LU = (
+    "for (int k = 0; k < N - 1; k++) { float r = 1.f / a[k][k]; for (int i = k + 1; i < N; i++) {"
+    " a[i][k] *= r; for (int j = k + 1; j < N; j++) a[i][j] -= a[i][k] * a[k][j]; } }"
+)
+EACH = "for (int i = 0; i < N; i++) for (int j = 0; j < N; j++)"
+
+PRODUCT = f"{EACH} {{ float s = 0; for (int k = 0; k < N; k++) s += a[i][k] * a[k][j]; b[i * N + j] = s; }}"
+
+
+@pytest.mark.parametrize(
+    ("size", "body", "loads", "is_whole"),  # of SASS of nvcc 13
+    [
+        (8, PRODUCT, 64, True),
+        (10, PRODUCT, 100, False),
+        (7, f"{LU} {EACH} b[i * N + j] = a[i][j];", 49, True),
+        (8, f"{LU} {EACH} b[i * N + j] = a[i][j];", 64, False),
+    ],
+)  # fmt: skip
+def test_an_array_is_in_registers_where_all_copies_of_its_loops_are_few(size, body, loads, is_whole):
+    kernel, profile = launched(
+        "template <int N> __global__ void f(const float *x, float *b) { float a[N][N]; "
+        f"{EACH} a[i][j] = x[(i * N + j) * 5120 + threadIdx.x]; {body} }}\n"
+        f"int main() {{ f<{size}><<<40, 128>>>(0, 0); }}"
+    )
+    mix = lower_instructions(kernel, profile)
+    assert (mix.number(InstructionKind.LDG) + mix.number(InstructionKind.LDL) == loads) is is_whole

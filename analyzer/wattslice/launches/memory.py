@@ -149,7 +149,7 @@ class Storage(Struct, eq=False):
         return [at for at, one in known if at < end and at + one.type.size_bytes > offset]
 
     def parts_of(self, offset: int, size_bytes: int) -> list[int]:
-        """Where numbers begin behind the start of one of `size_bytes`, as where bytes were read from a file."""
+        """Where numbers begin behind the start of one of `size_bytes`: bytes of a file that was read."""
         cells = self.cells
         if len(cells) < 2 or offset < 0 or is_length(offset) or self.layout.overlaps:
             return []  # of a union, members lose each other

@@ -97,6 +97,9 @@ FULL_UNROLL_TRIPS = 1024
 """A loop of known, constant trip count is unrolled fully up to this many iterations ..."""
 FULL_UNROLL_SIZE = 1500
 """... and this many source operations in all copies (fitted on SASS, docs/instructions.md)."""
+OWN_ARRAY_SIZE = 2400
+"""... more where an array of the thread is in registers only if all are made: nvcc 13 has 400 for each of its
+words, up to six."""
 BRANCHING_STATES_SIZE = 500
 """... of a loop whose states branches give, with two for each state (nvcc 13 makes 480, not 540)."""
 TRIANGLE_COPIES, TRIANGLE_TESTS, TRIANGLE_SIZE = 8, 15, 435
@@ -412,14 +415,18 @@ class Loops(Expressions):
             if inside is None or alone is None or not all(map(_is_constant, steps.values())):
                 return None
             most = loop.unroll or FULL_UNROLL_TRIPS
-            if trips > most or (loop.unroll is None and trips * alone.size > FULL_UNROLL_SIZE):
+            if trips > most or (loop.unroll is None and trips * alone.size > _most_size(body)):
                 return None
+            follows = False
             for variable in _bounds(loop) - frozenset(steps):
                 value = self.environment.get(variable)
-                follows_counter |= variable in counters
+                follows |= variable in counters
                 if variable not in counters and (value is None or value.shape is not Shape.CONSTANT):
                     return None
+            if follows and Trait.OWN_ARRAY in body.has:
+                trips *= 2.0  # the longest round counts, not the mean
             size += trips * inside.size - body.size_in(own)
+            follows_counter |= follows
             follows_counter |= inside.follows_counter
         return _Copies(size, follows_counter)
 
@@ -578,7 +585,8 @@ class Loops(Expressions):
                 arms = self.arms_by(stmt.body, variable) * (1.0 - 1.0 / number)
                 spared = max(spared, arms + sum(operators) * (arms > 0.0))
         size -= spared
-        return trips * size <= FULL_UNROLL_SIZE * min(4.0, 1.0 + spared / max(1.0, size))
+        most = _most_size(self.facts.blocks[stmt.body])
+        return trips * size <= most * min(4.0, 1.0 + spared / max(1.0, size))
 
     def arms_by(self, stmt: Stmt, variable: Variable) -> float:
         """The size of the arms of `if` in `stmt` of which `variable` chooses one."""
@@ -1019,6 +1027,11 @@ def _amount(step: Induction) -> Expr | int:
     while isinstance(amount, Cast | Unary):
         amount = amount.operand
     return amount
+
+
+def _most_size(body: CodeFacts) -> float:
+    """The most source operations in all copies of a loop that is unrolled fully."""
+    return OWN_ARRAY_SIZE if Trait.OWN_ARRAY in body.has else FULL_UNROLL_SIZE
 
 
 def _is_constant(step: Induction) -> bool:
