@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wattslice.frontend.neighbours import sharing_files
+from wattslice.frontend.neighbours import definition_files, sharing_files
 from wattslice.launches.launch import LaunchSource
 
 from .test_programs_of_files import found_by
@@ -417,3 +417,22 @@ def test_what_a_function_gives_out_may_be_set_by_another_function_of_a_library(t
     (launch,) = found_by(tmp_path, "a.cu", files)
     assert launch.source is LaunchSource.ASSUMED
     assert any("perhaps set in set_up()" in one.message for one in launch.assumptions)
+
+
+@pytest.mark.parametrize("name", ["cuda_blocks", "global_blocks", "blocks"])
+def test_a_function_named_like_those_of_a_library_is_looked_for(tmp_path, name):
+    files = {
+        "k.h": f"int {name}(int n);",
+        "k.cu": f'extern "C" {{\n#include "k.h"\n}}\n__global__ void k(float *x, int n) {BODY}\n'
+        f"int main() {{ float *x; k<<<{name}(640), 64>>>(x, 640); }}",
+        "z.c": f'#include "k.h"\nint {name}(int n) {{ return n / 64; }}',
+    }
+    assert told(tmp_path, "k.cu", files) == [(10, 1, "k.cu")]
+
+
+def test_files_that_define_what_a_file_names_are_read_before_others(tmp_path):
+    (tmp_path / "k.cu").write_text("void k() { last(); }")
+    for name in ("a", "b", "c", "last"):
+        (tmp_path / f"{name}.cpp").write_text(f"void {name}() {{}}")
+    found = definition_files(tmp_path / "k.cu", frozenset(("a", "b", "c", "last")))
+    assert [file.stem for file in found] == ["last", "a", "b"]

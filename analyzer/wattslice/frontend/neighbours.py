@@ -133,11 +133,19 @@ def _definitions(names: frozenset[str]) -> _Definitions:
 def definition_files(
     path: Path, names: frozenset[str], around: Surroundings | None = None
 ) -> tuple[Path, ...]:
-    """Source files near `path` that define a function or variable of `names`, which others only declare."""
+    """Source files near `path` that define a function or variable of `names`, which others only declare.
+
+    First come those that define what it names itself.
+    """
     around = around or Surroundings()
+    defines = _definitions(names)
     found = _mentioning(
-        path, names, around, _BESIDE, also=_definitions(names), is_call=False, may_be_own=True
+        path, names, around, _BESIDE, also=defines, is_call=False, may_be_own=True, most=MAX_SCANNED
     )
+    if len(found) > MAX_PARSED:
+        own = around.text(around.resolved(str(path)))
+        named = frozenset(name for name in names if own.has_any(frozenset((name.encode(),))))
+        found = tuple(sorted(found, key=lambda file: not _defines(file, named, around))[:MAX_PARSED])
     note_search(Search.DEFINITIONS, path, tuple(sorted(names)), found)
     return found
 

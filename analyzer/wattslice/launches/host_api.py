@@ -225,18 +225,18 @@ def keeps_its_arguments(node: ir.Call) -> bool:
     return not node.name.endswith("printf") or not any(map(ir.COUNTS_CHARACTERS.search, texts))
 
 
-_LIBRARIES = ("cuda", "cublas", "cufft", "curand", "cusparse", "cusolver", "cudnn", "nvtx", "MPI_", "std",
-              "gl", "operator", "clock", "omp_", "pthread_", "sdk")  # fmt: skip
-
-_OF_A_DRIVER = regex("(cu|egl|nv)[A-Z]")
+_OF_A_LIBRARY = regex(
+    "(cuda|cublas|cufft|curand|cusparse|cusolver|cudnn|nvtx|sdk|gl|glut|glew|cu|egl|nv)([A-Z]|::)"
+    "|MPI_|omp_|pthread_|clock|std|operator"
+)
 
 
 def is_known(node: ir.Call) -> bool:
     """Whether a function is of a library, as far as its name and declaration tell."""
     name = node.name.removeprefix("std::")
     known = name in _KEEPS_ITS_ARGUMENTS | EXITS | ALLOCATIONS | TEXT_TESTS or name in _NO_OPTION_GIVEN
-    known = known or name.startswith(_LIBRARIES) or _function(name) is not None
-    return (known or _OF_A_DRIVER.match(name) is not None) and not node.is_of_program
+    known = known or _OF_A_LIBRARY.match(name) is not None or _function(name) is not None
+    return known and not node.is_of_program
 
 
 def mathematics(name: str, arguments: tuple[Value, ...]) -> Value | None:
