@@ -217,7 +217,8 @@ def _kernel_facts(
 
 def _is_computed(launch: KernelAnalysis) -> bool:
     """True when values for host variables would settle grid and block, no `--launch` needed."""
-    fixes = [a.fix or "" for a in launch.assumptions if a.rule == "PW011"]
+    told = [a for a in launch.assumptions if a.rule == "PW011" and "decides how often" not in a.message]
+    fixes = [a.fix or "" for a in told]
     assumed = launch.launch.source is LaunchSource.ASSUMED
     return assumed and bool(fixes) and all(fix.startswith("--set") for fix in fixes)
 
