@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum, auto
 from functools import lru_cache
 
@@ -98,8 +98,8 @@ FULL_UNROLL_TRIPS = 1024
 FULL_UNROLL_SIZE = 1500
 """... and this many source operations in all copies (fitted on SASS, docs/instructions.md)."""
 OWN_ARRAY_SIZE = 2400
-"""... more where an array of the thread is in registers only if all are made: nvcc 13 has 400 for each of its
-words, up to six."""
+"""... more where an array of the thread is in registers only if all are made (nvcc 13 has 400 for each of its
+words, up to six), and the innermost iterations do not write elements of it that the loop chooses, too."""
 BRANCHING_STATES_SIZE = 500
 """... of a loop whose states branches give, with two for each state (nvcc 13 makes 480, not 540)."""
 TRIANGLE_COPIES, TRIANGLE_TESTS, TRIANGLE_SIZE = 8, 15, 435
@@ -248,7 +248,7 @@ class Loops(Expressions):
         size = body.size_in(own) if copies is None else copies.size
         full = constant and simple and trips is not None and trips <= (stmt.unroll or FULL_UNROLL_TRIPS)
         if full and stmt.unroll is None and trips != 1.0:
-            full = copies is not None and self.fits(stmt, trips or 0.0, size)
+            full = copies is not None and self.fits(stmt, own, trips or 0.0, size)
             if copies is not None and copies.follows_counter and Trait.OWN_ARRAY not in body.has:
                 full = full and (trips or 0.0) * self.triangle_row(body) <= TRIANGLE_SIZE
         elif stmt.unroll == 1:
@@ -415,7 +415,7 @@ class Loops(Expressions):
             if inside is None or alone is None or not all(map(_is_constant, steps.values())):
                 return None
             most = loop.unroll or FULL_UNROLL_TRIPS
-            if trips > most or (loop.unroll is None and trips * alone.size > _most_size(body)):
+            if trips > most or (loop.unroll is None and trips * alone.size > self.most_size(body, itself)):
                 return None
             follows = False
             for variable in _bounds(loop) - frozenset(steps):
@@ -567,8 +567,24 @@ class Loops(Expressions):
             found -= unknown
         return frozenset(found)
 
-    def fits(self, stmt: Loop, trips: float, size: float) -> bool:
-        """Whether all copies of a body of `size` operations are few enough.
+    def most_size(self, body: CodeFacts, own: frozenset[Variable]) -> float:
+        """The most source operations in all copies of a loop over `own` that is unrolled fully."""
+        inner = frozenset[Variable]().union(*self.innermost(body)) or own
+        together = (index for index in body.rewritten if not own.isdisjoint(index))
+        is_rewritten = any(not inner.isdisjoint(index) for index in together)
+        return OWN_ARRAY_SIZE if Trait.OWN_ARRAY in body.has and not is_rewritten else FULL_UNROLL_SIZE
+
+    def innermost(self, body: CodeFacts) -> Iterator[Iterable[Variable]]:
+        """The counters of the innermost loops in a stretch of code."""
+        for loop in body.inner_loops:
+            inside = self.facts.blocks[loop.body]
+            if inside.inner_loops:
+                yield from self.innermost(inside)
+            else:
+                yield _counters(loop, self.facts.loops[loop])
+
+    def fits(self, stmt: Loop, own: frozenset[Variable], trips: float, size: float) -> bool:
+        """Whether all copies of a body of `size` operations, in a loop over `own`, are few enough.
 
         A state like `(q + 1) % 3`, and which arm it chooses, is known ahead: the more that spares, the more
         copies are made. What comes of branches over constants is not, if it is another behind eight copies.
@@ -585,7 +601,7 @@ class Loops(Expressions):
                 arms = self.arms_by(stmt.body, variable) * (1.0 - 1.0 / number)
                 spared = max(spared, arms + sum(operators) * (arms > 0.0))
         size -= spared
-        most = _most_size(self.facts.blocks[stmt.body])
+        most = self.most_size(self.facts.blocks[stmt.body], own)
         return trips * size <= most * min(4.0, 1.0 + spared / max(1.0, size))
 
     def arms_by(self, stmt: Stmt, variable: Variable) -> float:
@@ -1029,11 +1045,6 @@ def _amount(step: Induction) -> Expr | int:
     return amount
 
 
-def _most_size(body: CodeFacts) -> float:
-    """The most source operations in all copies of a loop that is unrolled fully."""
-    return OWN_ARRAY_SIZE if Trait.OWN_ARRAY in body.has else FULL_UNROLL_SIZE
-
-
 def _is_constant(step: Induction) -> bool:
     return isinstance(_amount(step), Constant | int)
 
@@ -1211,8 +1222,8 @@ class CodeFacts(Struct, eq=False):
     `size`: source operations, each once; an access of an array of the thread is one, whose index is a number
     in each copy of an unrolled loop. `written`: register variables, parts of them and local arrays that
     may change; `assigned`: variables of which an assignment changes a part or all. `stores`: to what.
-    `elements`: of accesses to arrays of the thread, the
-    variables in the index.
+    `elements`: of accesses to arrays of the thread, the variables in the index; `rewritten`: of those that
+    write.
     """
 
     parent: CodeFacts | None = None
@@ -1225,6 +1236,7 @@ class CodeFacts(Struct, eq=False):
     instructions: float = 0.0  # of functions, beyond their operations, less the products that sums take along
     has: set[Trait] = field(default_factory=set[Trait])
     elements: list[frozenset[Variable]] = field(default_factory=list[frozenset[Variable]])
+    rewritten: list[frozenset[Variable]] = field(default_factory=list[frozenset[Variable]])
     written: dict[EnvironmentKey, None] = field(default_factory=dict[EnvironmentKey, None])  # in their order
     assigned: set[Variable] = field(default_factory=set[Variable])
     stores: dict[tuple[MemorySpace, Variable | None], None] = field(
@@ -1341,6 +1353,7 @@ class CodeFacts(Struct, eq=False):
         if inner.is_first_arm and is_long:
             self.has.add(Trait.LONG_ARM)
         self.elements += inner.elements
+        self.rewritten += inner.rewritten
         self.assigned |= inner.assigned
         self.stores |= inner.stores
         if not inner.is_loop:
@@ -1471,6 +1484,8 @@ def _note_expressions(top: Expr, facts: CodeFacts, *, is_fast: bool) -> list[Blo
             folded.add(own.address)
             facts.has.add(Trait.OWN_ARRAY)
             facts.elements.append(_read_variables(own.address))
+            if isinstance(expr, Assign | Increment):
+                facts.rewritten.append(facts.elements[-1])
         if expr in folded:
             folded.update(children(expr))
         else:
