@@ -240,7 +240,7 @@ def test_the_shipped_model_is_no_hollow_one():
         assert all(0 < entry.deviation <= 1.001 * EFFECT_DEVIATIONS[entry.effect] for entry in board.effects)
         runs = [run for run in held_out_runs() if run.gpu_id == board.gpu_id]
         logs = np.log([[run.measured_w, run.application_w, run.both_w] for run in runs])
-        assert logs[:, 1].std() > 0.05
+        assert logs[:, 1].std() > 0.04
         assert np.corrcoef(logs[:, 0], logs[:, 1])[0, 1] > 0.4, board.gpu_id
 
 

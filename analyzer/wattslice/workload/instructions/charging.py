@@ -908,7 +908,8 @@ def sum_cost(terms: Terms, value: Value, isa: Isa, copies: float = 1.0) -> Cost:
         else:
             constants += 1
     if value.shape is Shape.ADDRESS and len(terms) == 1:
-        is_shifted = (isa is Isa.LDC or value.form.is_scaled) and value.bits == 32 and _is_field(terms[0][0])
+        is_byte = isa is Isa.LDC or (value.form.is_scaled and isa is not Isa.XMAD)
+        is_shifted = is_byte and value.bits == 32 and _is_field(terms[0][0])
         is_multiplied = abs(terms[0][1]) in isa.address_scales and not value.form.is_scaled
         if is_shifted or is_multiplied or abs(terms[0][1]) == 1:
             return ()  # [R.X4]; `s[x >> 8 & 255]`: shifted by two bits less
