@@ -333,3 +333,16 @@ def test_beginning_a_sequence_takes_as_long_as_its_number_says(subsequence: str,
     counts = kernel(RANDOM + text, "begin<<<1, 32>>>(0)").work.counts_per_thread
     bits = 160 * products
     assert counts.global_load == pytest.approx(bits / 2 * 5 + bits, rel=0.1, abs=30)
+
+
+def test_what_checks_and_frees_is_no_work_of_a_library():
+    text = (
+        "#define cublasTry(x) do { if (x) return; } while (0)\n__global__ void k(float *p) { p[0] = 1; }\n"
+        "void f(cublasHandle_t h, float *p) {\n  k<<<1, 32>>>(p);\n  cublasTry(cublasSscal(h, 4, p, p, 1));\n"
+        "  cublasErrCheck(cublasIsamax(h, 4, p, 1, 0));\n  cublasShutdown(); cublasFree(p);\n}\n"
+    )
+    said = [one for one in analyze_text(text).diagnostics if one.rule == "PW005"]
+    assert [(one.line, one.message.split("'")[1]) for one in said] == [
+        (5, "cublasSscal"),
+        (6, "cublasIsamax"),
+    ]

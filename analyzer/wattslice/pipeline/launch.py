@@ -24,7 +24,7 @@ from wattslice.branch_profile.profile import BranchProfile
 from wattslice.config.config import Config
 from wattslice.config.options import MethodChoice, ModelChoice
 from wattslice.counting.count import NotCountedError, count
-from wattslice.counting.profile import ExecutionProfile
+from wattslice.counting.profile import ExecutionProfile, SiteStatistics
 from wattslice.findings.advice.facts import LaunchFacts
 from wattslice.findings.quoting import Quoter
 from wattslice.findings.rules import advise
@@ -44,7 +44,7 @@ from wattslice.roofline.machines import machines_of
 from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import slice_kernel
 from wattslice.workload.launch_work import LaunchWork, Residency, launch_work, residency
-from wattslice.workload.traffic import FEW_BYTES, Traffic, array_bytes
+from wattslice.workload.traffic import FEW_BYTES, Traffic, array_bytes, is_size_known
 from wattslice_models.access_power import access_power_factors
 from wattslice_models.execution_time import Resource
 from wattslice_models.gpu import Gpu
@@ -216,8 +216,7 @@ def _assumptions(launch: KernelLaunch, profile: ExecutionProfile, moved: Traffic
             "PW016",
             access.span.line,
             f"address in {access.root.name if access.root else 'memory'} depends on data: "
-            "each lane of a warp taken to "
-            + _at_random(access, array_bytes(launch, access, profile.sites[access.site])),
+            f"each lane of a warp taken to {_at_random(launch, access, profile.sites[access.site])}",
             "",
             "" if access.span.file == own_file else access.span.file,
         )
@@ -227,11 +226,15 @@ def _assumptions(launch: KernelLaunch, profile: ExecutionProfile, moved: Traffic
     return tuple(sorted(dict.fromkeys(found), key=lambda entry: (entry.line, entry.rule)))
 
 
-def _at_random(access: MemoryAccess, size_bytes: int | None) -> str:
+def _at_random(launch: KernelLaunch, access: MemoryAccess, statistics: SiteStatistics) -> str:
+    size_bytes = array_bytes(launch, access, statistics)
     if size_bytes is not None and size_bytes < FEW_BYTES:
         return f"be anywhere in {size_bytes} bytes"
     found = f"touch a {_OWN.get(access.space, 'sector')} of its own"
-    return found if size_bytes is None else f"{found}, anywhere in its {size_bytes} bytes"
+    if is_size_known(launch, access, statistics) or access.space is not MemorySpace.GLOBAL:
+        return found if size_bytes is None else f"{found}, anywhere in its {size_bytes} bytes"
+    where = "" if size_bytes is None else f", anywhere in the {size_bytes} bytes that its index may name"
+    return f"{found}{where}; the size of the array is unknown"
 
 
 def _bytes(features: tuple[SliceFeatures, ...]) -> float | None:

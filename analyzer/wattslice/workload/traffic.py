@@ -527,11 +527,21 @@ def _object_of(
 
 
 def array_bytes(launch: KernelLaunch, access: MemoryAccess, statistics: SiteStatistics) -> int | None:
-    """Size of the array that an access goes to; None when unknown, or of several."""
-    own = statistics.only
-    root = _object_of(access, None if own is None else own.root, launch.same_arrays)
-    whole = _whole_array(access, root, launch.extents, own)
+    """Bytes of an array that data may lead an access to, as far as its size or the bounds of its index say;
+    None when unknown, or of several.
+    """
+    whole = _whole_array(access, _root_of(launch, access, statistics), launch.extents, statistics.only)
     return None if whole is None else round(whole.bytes)
+
+
+def is_size_known(launch: KernelLaunch, access: MemoryAccess, statistics: SiteStatistics) -> bool:
+    """Whether the size of the array that an access goes to is known."""
+    return _whole_array(access, _root_of(launch, access, statistics), launch.extents, None) is not None
+
+
+def _root_of(launch: KernelLaunch, access: MemoryAccess, statistics: SiteStatistics) -> ir.Root | None:
+    own = statistics.only
+    return _object_of(access, None if own is None else own.root, launch.same_arrays)
 
 
 def _whole_array(
