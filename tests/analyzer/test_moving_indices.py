@@ -173,3 +173,25 @@ def test_elements_of_an_array_are_exchanged():
     start = "float m[8]; int at[8]; \n#pragma unroll\nfor (int j = 0; j < 8; j++) { m[j] = 0; at[j] = 0; }"
     end = "\n#pragma unroll\nfor (int j = 0; j < 8; j++) s += m[j] * at[j];"
     assert mix_of(start + loop + end).number(K.MOV) / 514 == pytest.approx(45, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("index", "instructions", "is_whole"),  # of SASS of nvcc 13
+    [
+        ("i / w * w + i % w", 11, True),
+        ("i % w + w * (i / w)", 11, True),
+        ("i / w * w * h + i % w * h", 12, True),
+        ("i / 100 * 100 + i % 100", 11, True),
+        ("i / w * w + i % h", 45, False),
+        ("i / h * w + i % h", 32, False),
+        ("i / 50 * 100 + i % 50", 16, False),
+    ],
+)
+def test_what_is_divided_and_put_together_again_is_not_divided(index: str, instructions: int, is_whole: bool):
+    kernel, profile = launched(
+        "__global__ void f(const int *a, int *o, int w, int h) {"
+        f" int i = blockIdx.x * blockDim.x + threadIdx.x; o[i] = a[{index}]; }}"
+        "int main() { f<<<256, 256>>>(0, 0, 100, 50); }"
+    )
+    made = lower_instructions(kernel, profile).total
+    assert made == instructions if is_whole else made >= instructions - 1

@@ -322,6 +322,10 @@ class Operators(LinearForms):
         ):
             return funnel
         match op:
+            case BinaryOp.ADD if (
+                whole := self.divided_whole(a, b, region) or self.divided_whole(b, a, region)
+            ) is not None:
+                return whole
             case BinaryOp.ADD | BinaryOp.SUB:
                 is_wide = type_.bits == 64 and type_.kind is not TypeKind.POINTER
                 sign = -1 if op is BinaryOp.SUB else 1
@@ -525,7 +529,26 @@ class Operators(LinearForms):
                 self.known.remainders[value] = a, b
         if a in self.known.naturals and is_natural:
             self.known.naturals.add(value)
+        self.known.divided[value] = op, a, b
         return value
+
+    def divided_whole(self, product: Value, rest: Value, region: int) -> Value | None:
+        """What was divided, of `a / b * b + a % b`, also where both are multiplied by the same."""
+        op, whole, divisor = self.known.divided.get(rest, (None, rest, rest))
+        if op is BinaryOp.MOD:
+            quotient = _beside(product, divisor)
+            op, same, by = self.known.divided.get(quotient or rest, (None, rest, rest))
+            is_same = same is whole and (
+                by is divisor or (by.number is not None and by.number == divisor.number)
+            )
+            return whole if op is BinaryOp.DIV and is_same else None
+        if rest.shape is Shape.INT_PRODUCT:
+            for remainder, factor in (rest.inputs, rest.inputs[::-1]):
+                beside = _beside(product, factor)
+                made = None if beside is None else self.divided_whole(beside, remainder, region)
+                if made is not None:
+                    return self.product(made, factor, INT32, region)
+        return None
 
     def by_divisor(self, op: BinaryOp, a: Value, b: Value, key: str, region: int) -> Value:
         """Division or remainder of 32 bits by what is no number; `key`: in the measured table.
@@ -574,6 +597,17 @@ class Operators(LinearForms):
         """Whether a value is a constant power of two, another one in each copy of a loop perhaps."""
         is_known = value.shape is Shape.CONSTANT and value.number is not None
         return value in self.known.powers or (is_known and is_power(value.number or 0))
+
+
+def _beside(product: Value, factor: Value) -> Value | None:
+    """What is multiplied by `factor` in a product; None where that is no factor."""
+    if factor.number is not None:
+        terms, offset, copies = linear(product)
+        is_one = len(terms) == 1 and not offset and not copies
+        return terms[0][0] if is_one and terms[0][1] == factor.number else None
+    if product.shape is Shape.INT_PRODUCT and factor in product.inputs:
+        return product.inputs[product.inputs[0] is factor]
+    return None
 
 
 def _conversion(source: Type, target: Type) -> K:

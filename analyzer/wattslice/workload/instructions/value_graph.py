@@ -407,6 +407,7 @@ class Knowledge:
         self.remainders: dict[Value, tuple[Value, Value]] = {}  # of what, by which power of two
         self.quotients: set[Value] = set()  # those that are needed, of a division by what is no number
         self.moduli: dict[Value, Value] = {}  # the remainders beside them
+        self.divided: dict[Value, tuple[BinaryOp | None, Value, Value]] = {}  # of what, by what
         self.compared: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # words with a sign: how, with what
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
