@@ -716,13 +716,14 @@ BYTES = r"""
 ---
 513 | unsigned char b[8] = {0, 1, 2, 0, 1, 0}; struct H { unsigned short a; int c; } *h = (H *)b ;;; *(unsigned short *)(b + 1)
 65538 | unsigned char b[8] = {0, 1, 0, 0, 2, 0, 1, 0}; struct H { unsigned short a; int c; } *h = (H *)b ;;; h->c
--2 | unsigned char b[4] = {0xfe, 0xff, 0xff, 0xff} ;;; *(int *)b
+-1 | unsigned char b[4] = {0xfe, 0xff, 0xff, 0xff} ;;; *(int *)b / 2
 1 | unsigned char b[4] = {0, 0, 0x80, 0x3f}; float f; memcpy(&f, b, 4) ;;; (int)f
 7 | unsigned char b[4] = {1, 2, 3, 4}; int x; memcpy(&x, b, 4); x = 7 ;;; x
 8 | unsigned char b[8] = {1, 2, 3, 4, 5}; int x[2]; memcpy(x, b, 8); x[1] = 8 ;;; x[1]
-9 | unsigned char b[8] = {1, 2, 3, 4, 5}; struct H { int a, c; } h, o{7, 9}; memcpy(&h, b, 8); h = o ;;; h.c
+9 | unsigned char b[8] = {1, 2, 3, 4, 5, 6, 7, 8}; struct H { int a, c; } h, o{7, 9}; memcpy(&h, b, 8); h = o ;;; h.c
 5 | unsigned char b[8] = {1, 2, 3, 4, 5}; struct H { int a, c; } h, o{7, 9}; memcpy(&o, b, 8); h = o ;;; h.c
 513 | std::vector<unsigned char> v = {9, 1, 2, 0} ;;; *(unsigned short *)&v[1]
+?-1 | unsigned char b[4]; b[0] = 1; b[2] = 3 ;;; *(int *)b
 ?4660 | unsigned char b[4]; b[0] = 0x34; b[1] = 0x12 ;;; *(unsigned short *)b
 ?1 | unsigned char b[4]; int n = of_nobody(); b[0] = 1; b[1] = n - 1; b[2] = b[3] = 0 ;;; *(int *)b
 """

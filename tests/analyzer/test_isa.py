@@ -244,3 +244,15 @@ def test_a_vector_is_what_it_was_built_from():
     body = "float3 v = make_float3(a[0] * b[0], 1.0f, 2.0f); float3 w = v; c[0] = w.x + c[1];"
     mix = mix_of(body, Isa.IMAD)
     assert (mix.number(K.FFMA), mix.number(K.FMUL), mix.number(K.FADD)) == (1, 0, 0)
+
+
+def test_maxwell_and_pascal_add_the_table_to_an_index_taken_out_of_bits():
+    """Newer ones have it in the offset of LDC, and shift by two bits less."""
+    text = "__constant__ float t[4];\n__global__ void k(float *a, int m) {"
+    text += " float s = 0; LOADS a[threadIdx.x] = s; }\n"
+    text = text.replace(
+        "LOADS", " ".join(f"s += t[m + threadIdx.x >> {bits} & 3];" for bits in (4, 6, 8, 10))
+    )
+    kernel, profile = launched(f"{text}int main() {{ k<<<100, 256>>>(0, 7); }}")
+    older, newer = (integer(lower_instructions(kernel, profile, isa)) for isa in (Isa.XMAD, Isa.F2FP))
+    assert older - newer >= 4

@@ -185,6 +185,8 @@ def test_elements_of_an_array_are_exchanged():
         ("i / w * w + i % h", 45, False),
         ("i / h * w + i % h", 32, False),
         ("i / 50 * 100 + i % 50", 16, False),
+        ("i / 50 * 100 + i % 100", 17, False),
+        ("i / w * w + (i + 1) % w", 41, False),
     ],
 )
 def test_what_is_divided_and_put_together_again_is_not_divided(index: str, instructions: int, is_whole: bool):
