@@ -22,7 +22,7 @@ OWN = "taken to touch a sector of its own"
     ("make", "index", "told"),
     [
         ("cudaMalloc(&t, 1 << 20)", "ix[i]", f"{OWN}, anywhere in its 1048576 bytes"),
-        ("cudaMalloc(&t, 1 << 30)", "ix[i] % n", f"{OWN}, anywhere in its 4194304 bytes"),
+        ("cudaMalloc(&t, 1 << 30)", "ix[i] % n", f"{OWN}, anywhere in 4194304 of its bytes"),
         ("t = given()", "ix[i]", f"{OWN}; the size of the array is unknown"),
         (
             "t = given()",

@@ -44,7 +44,7 @@ from wattslice.roofline.machines import machines_of
 from wattslice.slicing.features import SliceFeatures, slice_features
 from wattslice.slicing.slices import slice_kernel
 from wattslice.workload.launch_work import LaunchWork, Residency, launch_work, residency
-from wattslice.workload.traffic import FEW_BYTES, Traffic, array_bytes, is_size_known
+from wattslice.workload.traffic import FEW_BYTES, Traffic, array_bytes, whole_array_bytes
 from wattslice_models.access_power import access_power_factors
 from wattslice_models.execution_time import Resource
 from wattslice_models.gpu import Gpu
@@ -231,8 +231,10 @@ def _at_random(launch: KernelLaunch, access: MemoryAccess, statistics: SiteStati
     if size_bytes is not None and size_bytes < FEW_BYTES:
         return f"be anywhere in {size_bytes} bytes"
     found = f"touch a {_OWN.get(access.space, 'sector')} of its own"
-    if is_size_known(launch, access, statistics) or access.space is not MemorySpace.GLOBAL:
-        return found if size_bytes is None else f"{found}, anywhere in its {size_bytes} bytes"
+    whole_bytes = whole_array_bytes(launch, access, statistics)
+    if whole_bytes is not None or access.space is not MemorySpace.GLOBAL:
+        which = f"its {size_bytes} bytes" if size_bytes == whole_bytes else f"{size_bytes} of its bytes"
+        return found if size_bytes is None else f"{found}, anywhere in {which}"
     where = "" if size_bytes is None else f", anywhere in the {size_bytes} bytes that its index may name"
     return f"{found}{where}; the size of the array is unknown"
 

@@ -534,9 +534,10 @@ def array_bytes(launch: KernelLaunch, access: MemoryAccess, statistics: SiteStat
     return None if whole is None else round(whole.bytes)
 
 
-def is_size_known(launch: KernelLaunch, access: MemoryAccess, statistics: SiteStatistics) -> bool:
-    """Whether the size of the array that an access goes to is known."""
-    return _whole_array(access, _root_of(launch, access, statistics), launch.extents, None) is not None
+def whole_array_bytes(launch: KernelLaunch, access: MemoryAccess, statistics: SiteStatistics) -> int | None:
+    """Size of the array that an access goes to, wherever in it the bounds of the index lie; None if unknown."""
+    whole = _whole_array(access, _root_of(launch, access, statistics), launch.extents, None)
+    return None if whole is None else round(whole.bytes)
 
 
 def _root_of(launch: KernelLaunch, access: MemoryAccess, statistics: SiteStatistics) -> ir.Root | None:
