@@ -535,7 +535,7 @@ def array_bytes(launch: KernelLaunch, access: MemoryAccess, statistics: SiteStat
 
 
 def whole_array_bytes(launch: KernelLaunch, access: MemoryAccess, statistics: SiteStatistics) -> int | None:
-    """Size of the array that an access goes to, wherever in it the bounds of the index lie; None if unknown."""
+    """Size of the array that an access goes to, whatever the bounds of its index; None when unknown."""
     whole = _whole_array(access, _root_of(launch, access, statistics), launch.extents, None)
     return None if whole is None else round(whole.bytes)
 
