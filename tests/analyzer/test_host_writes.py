@@ -46,6 +46,12 @@ inline int2 abs(int2 a) { return make_int2(-a.x, 0); }
 struct L { int a; int f() { return a += 2; } };
 struct Config { int m, n; };
 void set(int &&r) { r = 12; }
+void add(int &n) { n++; }
+struct Kept { int &n; Kept(int &x) : n(x) {} void go() { n += 3; } };
+template <class T> void put_in(T &x, int v) { x = v; }
+struct Node { int v; Node *l = 0, *r = 0; };
+void grow(Node *&n, int v) { if (!n) n = new Node{v}; else grow(v < n->v ? n->l : n->r, v); }
+int deep(Node *n) { return n ? 1 + std::max(deep(n->l), deep(n->r)) : 0; }
 char *skip(char *s, char c) { while (*s && *s != c) s++; return s; }
 int first = 5, every[4] = {1, 2, 3, 4}, *where = &first;
 Config config = {1, 256};
@@ -300,6 +306,16 @@ WRITTEN = [
     ("by a comparison of its own", "std::vector<int> v = {1, 3};"
      "std::sort(v.begin(), v.end(), [](int x, int y) { return x > y; }); int a = v[0];", 3),
     ("tied", "int a = 3, b = 1; std::tie(a, b) = std::make_tuple(9, 8);", 9),
+    ("one of two, by reference", "int x = 1, y = 1; bool up = true; for (int i = 0; i < 3; i++) {"
+     "add(up ? x : y); up = !up; } int a = 10 * x + y;", 32),
+    ("one of two, to a function of a library", "int x = 1, y = 2, z = 3; std::swap(y > 1 ? x : y, z);"
+     "int a = 10 * x + z;", 31),
+    ("one of two, kept by an object", "int x = 1, y = 2; Kept r(x > 5 ? x : y); r.go();"
+     "int a = 10 * x + y;", 15),
+    ("one of two, by a template", "int x = 1, y = 2; put_in(x > 5 ? x : y, 7); int a = 10 * x + y;", 17),
+    ("one of two, by a lambda", "int x = 1, y = 2; auto f = [](int &r) { r += 4; }; f(x ? x : y);"
+     "int a = 10 * x + y;", 52),
+    ("one of two nodes", "Node *p = 0; for (int v : {5, 2, 8, 9}) grow(p, v); int a = deep(p);", 3),
 ]  # fmt: skip
 
 

@@ -245,3 +245,62 @@ def test_a_macro_without_a_semicolon_ends_where_it_is_called(tmp_path):
     found = launches(tmp_path, text)
     assert [(one.grid[0], one.block[0], one.times) for one in found] == [(4, 64, 1), (4, 48, 1), (8, 32, 3)]
     assert {one.source for one in found} == {LaunchSource.HOST_CODE}
+
+
+UNKNOWN = "auto n = lost.size();"
+SHIFTED = [
+    ("k<<<n, 64, 128>>>(7);", (None, 64, 128)),
+    ("k<<<8, n, 128>>>(7);", (8, None, 128)),
+    ("k<<<n, 64>>>(7);", (None, 64, 0)),
+    ("k<<<8, n>>>(7);", (8, None, 0)),
+    ("L(n, 64, 128);", (None, 64, 128)),
+    ("L(8, 64, 128);", (8, 64, 128)),
+]
+
+
+@pytest.mark.parametrize(("launch", "truth"), SHIFTED)
+def test_a_dropped_argument_of_a_launch_is_unknown_and_the_others_keep_their_places(tmp_path, launch, truth):
+    text = f"#define L(...) k<<<__VA_ARGS__>>>(7)\n{KERNEL}int main() {{ {UNKNOWN} {launch} }}"
+    (found,) = launches(tmp_path, text)
+    grid, block, shared = truth
+    assert (found.source is LaunchSource.HOST_CODE) is (None not in truth)
+    assert grid is None or found.grid == (grid, 1, 1)
+    assert block is None or found.block == (block, 1, 1)
+    assert found.dynamic_shared_bytes == shared
+
+
+def test_a_dropped_call_of_a_function_of_the_program_runs_it(tmp_path):
+    helper = "static int total = 3; void add(int w) { total += 2; }"
+    text = f"{KERNEL}{helper}\nint main() {{ {UNKNOWN} add(n); k<<<total, 32>>>(7); }}"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid, launch.source) == ((5, 1, 1), LaunchSource.HOST_CODE)
+
+
+LAUNCHING = [
+    ("run(4, 3); run(n, 3);", [(2, 3, True), (None, 3, False)]),
+    ("run(4, 3); ns::run(n, 3);", [(2, 3, True), (None, 5, False)]),
+    ("run(n, 9);", [(None, 9, False)]),
+    ("run(4, 3); other<int>(n);", [(2, 3, True), (None, 4, False)]),
+    ("S().go(n);", [(None, 6, False)]),
+]
+
+
+@pytest.mark.parametrize(("body", "truth"), LAUNCHING)
+def test_what_a_dropped_call_launches_is_told(tmp_path, body, truth):
+    helpers = """void run(int n, int m) { k<<<n / 2, 32>>>(m); }
+    namespace ns { void run(int n, int) { k<<<n, 32>>>(5); } }
+    template <class T> void other(T n) { k<<<n, 32>>>(4); }
+    struct S { void go(int n) { k<<<n, 32>>>(6); } };
+    """
+    found = launches(tmp_path, f"{KERNEL}{helpers}\nint main() {{ {UNKNOWN} {body} }}")
+    known = [one for one in found if one.source is LaunchSource.HOST_CODE]
+    assert [one.grid[0] for one in known] == [grid for grid, _, is_known in truth if is_known]
+    told = {one.arguments[0] for one in found if one.source is LaunchSource.ASSUMED}
+    assert {argument for _, argument, is_known in truth if not is_known} <= told
+
+
+def test_a_dropped_call_in_a_loop_may_run_any_number_of_times(tmp_path):
+    text = f"{KERNEL}void run(int n) {{ k<<<n, 32>>>(4); }}\n"
+    text += f"int main() {{ {UNKNOWN} while (lost::more()) run(n); }}"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.times, launch.source) == (None, LaunchSource.ASSUMED)

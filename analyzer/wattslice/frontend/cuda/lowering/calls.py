@@ -57,6 +57,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     chooses_result,
     dereference,
     gives_value,
+    is_choice,
     is_followed,
     is_plain,
     materialise,
@@ -333,10 +334,10 @@ def _calls_what_it_holds(callee: Node) -> bool:
 def _one_of(body: Body, node: Node, callee: Node, arguments: list[Node]) -> Location | None:
     """The object that a function of a library gives a reference to: one that it gets, or a part of one."""
     span, type_ = body.span(node), body.type(node)
-    is_choice = callee.spelling in ("min", "max")
+    is_min_or_max = callee.spelling in ("min", "max")
     if not body.unit.parsed.is_builtin(callee) or not is_plain(type_):
         return None
-    if not is_choice and not must_name_an_object(callee.type.result):
+    if not is_min_or_max and not must_name_an_object(callee.type.result):
         return None
     outer = list(body.before), list(body.after)
     places = list[Location | None]()
@@ -348,7 +349,7 @@ def _one_of(body: Body, node: Node, callee: Node, arguments: list[Node]) -> Loca
     steps = [partial(given_by, argument) for argument in arguments]
     order = last_first(len(arguments))
     given = in_turn(body, steps, order)
-    if is_choice and (len(places) != 2 or None in places):
+    if is_min_or_max and (len(places) != 2 or None in places):
         body.before[:], body.after[:] = outer
         return None
     if has_object(callee) and not callee.spelling.startswith("operator"):
@@ -683,7 +684,10 @@ class _Given:
                     return read(body, where, self._span)
             if (copy := self._kept(argument)) is not None:
                 return copy
-            parameter = self._parameters[at] if self._is_of_user and at < len(self._parameters) else None
+            parameter = self._parameters[at] if at < len(self._parameters) else None
+            if is_choice(argument):
+                return value_given(body, parameter, argument, self._span)
+            parameter = parameter if self._is_of_user else None
             return _as_given(body, argument, value_given(body, parameter, argument, self._span))
         except LoweringError:
             return Construct((), (), body.type(argument), self._span)

@@ -205,7 +205,7 @@ def _launch(
 ) -> LaunchCall:
     """The launch: its configuration is a call, before that of the kernel."""
     span = body.span(node)
-    written = [one for one in configuration if one.kind != C.UNEXPOSED_EXPR or one.children]
+    written = [one for one in configuration if not _is_left_out(body, one)]
     stream = _value(body, written[3]) if len(written) > 3 else None
     if stream is not None and acts(stream):
         body.before.append(ir.ExprStmt(stream, body.region(), span))
@@ -215,6 +215,12 @@ def _launch(
     grid, block, *rest = in_turn(body, steps, order)
     shared = rest.pop(0) if number > 2 else None
     return _call(kernel, (grid, block, shared), tuple(rest), body.type(node), span, packed)
+
+
+def _is_left_out(body: Body, argument: Node) -> bool:
+    """Whether nothing is written for an argument: a default of CUDA."""
+    has_parts = argument.kind != C.UNEXPOSED_EXPR or argument.children
+    return not has_parts and body.unit.spans.written(argument) is None
 
 
 def _call(

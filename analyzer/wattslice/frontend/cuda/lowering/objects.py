@@ -25,6 +25,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     base_at,
     bound,
     dereference,
+    is_choice,
     member,
     must_name_an_object,
     place_for_access,
@@ -332,7 +333,7 @@ def _every_default(body: Body, function: Node) -> tuple[Expr, ...]:
 def value_given(body: Body, parameter: ParameterInfo | None, argument: Node, span: Span) -> Expr:
     """What a function of the user is given: by reference the very object that a call names."""
     where = None
-    if parameter is not None and argument.kind == C.CALL_EXPR:
+    if parameter is not None and (argument.kind == C.CALL_EXPR or is_choice(argument)):
         is_moved = parameter.is_reference and argument.spelling in PASSES_ON
         if is_moved or must_name_an_object(parameter.node.type):
             where = body.location(argument)

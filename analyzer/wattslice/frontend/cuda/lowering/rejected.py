@@ -7,11 +7,13 @@ member is called, or that is an argument by itself may have another value afterw
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
 from wattslice import ir
+from wattslice.frontend.cuda.clang.cursors import Node
+from wattslice.frontend.cuda.clang.kinds import CursorKind as C
 from wattslice.frontend.cuda.lowering.context import Body, Cell, file_scope_variable
 from wattslice.frontend.cuda.lowering.lost_kernels import is_kernel
 from wattslice.frontend.cuda.lowering.macros import tokens_of
@@ -39,12 +41,14 @@ def rejected(
     """
     tokens = body.unit.macros.expanded(tokens_of(text))
     result = list(read)
-    if not any(isinstance(e, ir.LaunchCall) for stmt in read for e in ir.expressions_below(stmt)):
-        launches = [ExprStmt(launch, body.region(), span) for launch in _launches(body, tokens, span, why)]
-        if launches and not _REPEATS.isdisjoint(tokens):  # any number of times
-            inner = ir.Block(tuple(launches), body.region(), span)
-            launches = [ir.If(unread(span, why=why), inner, None, body.region(), span)]
-        result += launches
+    kept = [e for stmt in read for e in ir.expressions_below(stmt) if isinstance(e, ir.LaunchCall | Call)]
+    runs: list[Stmt] = []
+    if not any(isinstance(one, ir.LaunchCall) for one in kept):
+        runs += [ExprStmt(launch, body.region(), span) for launch in _launches(body, tokens, span, why)]
+    runs += _calls(body, tokens, span, why, {one.name for one in kept if isinstance(one, Call)})
+    if runs and not _REPEATS.isdisjoint(tokens):  # any number of times
+        runs = [_perhaps(body, runs, span, why)]
+    result += runs
     named: dict[str, list[Variable]] = {}
     for variable in body.names.values():
         if isinstance(variable, Variable):
@@ -225,6 +229,57 @@ def _launches(body: Body, tokens: Sequence[str], span: Span, why: str) -> Iterat
                 yield ir.LaunchCall(
                     "", name, lost, lost, None, (), ir.UNKNOWN_TYPE, span, defined_in=next(own, "")
                 )
+
+
+def _perhaps(body: Body, statements: Sequence[Stmt], span: Span, why: str) -> Stmt:
+    """The statements behind a test that could not be read."""
+    inner = ir.Block(tuple(statements), body.region(), span)
+    return ir.If(unread(span, why=why), inner, None, body.region(), span)
+
+
+def _calls(body: Body, tokens: Sequence[str], span: Span, why: str, kept: Container[str]) -> Iterator[Stmt]:
+    """Calls of functions of the program, the innermost first, but for those `kept`: they may launch.
+
+    Arguments that are numbers are given, the others unknown.
+    """
+    functions = body.unit.functions_by_name
+    for at in range(len(tokens) - 1, 0, -1):
+        name = _name_before(tokens, at - 1) if tokens[at] == "(" and tokens[at - 1] not in _NO_CALL else ""
+        if not name or name in kept or name not in functions:
+            continue
+        given = tuple(_given(part, span, why) for part in _arguments_at(tokens, at))
+        may_be = [one for one in functions[name] if len(given) <= _most_given(one)]
+        for one in may_be:
+            of_object = (unread(span, why=why),) if one.kind == C.CXX_METHOD and not one.is_static else ()
+            linked_as = one.mangled_name or name
+            call = Call(linked_as, name, (*of_object, *given), ir.UNKNOWN_TYPE, span, is_of_program=True)
+            run = ExprStmt(call, body.region(), span)
+            is_certain = len(may_be) == 1 and one.kind != C.FUNCTION_TEMPLATE
+            yield run if is_certain else _perhaps(body, [run], span, why)
+
+
+def _most_given(function: Node) -> int:
+    return sum(child.kind == C.PARM_DECL for child in function.children)
+
+
+def _given(argument: Sequence[str], span: Span, why: str) -> Expr:
+    """What an argument gives: a number, or what is not known."""
+    is_number = len(argument) == 1 and argument[0].isdecimal()
+    return ir.Constant(int(argument[0]), ir.INT32, span) if is_number else unread(span, why=why)
+
+
+def _arguments_at(tokens: Sequence[str], at: int) -> list[Sequence[str]]:
+    """The arguments in the brackets that begin at a place; a comma between `<` and `>` is not told apart."""
+    level, begin = 0, at + 1
+    found: list[Sequence[str]] = []
+    for end in range(at, len(tokens)):
+        level += (tokens[end] in ("(", "[", "{")) - (tokens[end] in (")", "]", "}"))
+        if not level or (level == 1 and tokens[end] == ","):
+            found += [tokens[begin:end]] if end > begin else []
+            begin = end + 1
+        if not level:
+            break
+    return found
 
 
 def _name_before(tokens: Sequence[str], at: int) -> str:

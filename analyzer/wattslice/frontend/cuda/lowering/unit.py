@@ -169,6 +169,16 @@ class Unit:
         return tuple(found)
 
     @functools.cached_property
+    def functions_by_name(self) -> dict[str, tuple[Node, ...]]:
+        """The functions and methods that the user's files declare, kernels left out, each once."""
+        found: dict[str, dict[Node, None]] = {}
+        for node in self.declared:
+            is_function = node.kind in (C.FUNCTION_DECL, C.FUNCTION_TEMPLATE, C.CXX_METHOD)
+            if is_function and all(child.kind != C.CUDAGLOBAL_ATTR for child in node.children):
+                found.setdefault(node.spelling, {})[node.canonical] = None
+        return {name: tuple(nodes) for name, nodes in found.items()}
+
+    @functools.cached_property
     def names_lost(self) -> frozenset[bytes]:
         """Variables of the file whose declarations have errors: what uses them clang drops without one."""
         lines = {(str(error.path), error.line) for error in self.errors}
