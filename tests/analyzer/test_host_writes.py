@@ -49,6 +49,8 @@ void set(int &&r) { r = 12; }
 void add(int &n) { n++; }
 struct Kept { int &n; Kept(int &x) : n(x) {} void go() { n += 3; } };
 template <class T> void put_in(T &x, int v) { x = v; }
+void lose(L &l, int n) { l.a = n; }
+template <class F, class... A> void forwarded(F &&f, A &&...a) { std::forward<F>(f)(std::forward<A>(a)...); }
 struct Node { int v; Node *l = 0, *r = 0; };
 void grow(Node *&n, int v) { if (!n) n = new Node{v}; else grow(v < n->v ? n->l : n->r, v); }
 int deep(Node *n) { return n ? 1 + std::max(deep(n->l), deep(n->r)) : 0; }
@@ -315,6 +317,10 @@ WRITTEN = [
     ("one of two, by a template", "int x = 1, y = 2; put_in(x > 5 ? x : y, 7); int a = 10 * x + y;", 17),
     ("one of two, by a lambda", "int x = 1, y = 2; auto f = [](int &r) { r += 4; }; f(x ? x : y);"
      "int a = 10 * x + y;", 52),
+    ("what an operator gives, by reference", "int x = 1, y = 1, z = 1; add(++x); add(y += 4); add((x, z));"
+     "int a = 100 * x + 10 * y + z;", 362),
+    ("by a function that is forwarded", "int a = 3; forwarded(add, a);", 4),
+    ("of an object, by a function that is forwarded", "L l{3}; forwarded(lose, l, 8); int a = l.a;", 8),
     ("one of two nodes", "Node *p = 0; for (int v : {5, 2, 8, 9}) grow(p, v); int a = deep(p);", 3),
 ]  # fmt: skip
 

@@ -57,8 +57,8 @@ from wattslice.frontend.cuda.lowering.memory import (
     chooses_result,
     dereference,
     gives_value,
-    is_choice,
     is_followed,
+    is_lvalue_by_operator,
     is_plain,
     materialise,
     must_name_an_object,
@@ -389,10 +389,10 @@ def _passes_on(body: Body, callee: Node, arguments: list[Node]) -> bool:
 
 
 def _calls_what_a_call_gives(node: Node) -> bool:
-    """`table[0](x)`, of which clang tells the function that gives the pointer."""
-    first = next(iter(expressions_in(node)), node)
-    type_ = bare(first).type.canonical
-    return bare(first).kind == C.CALL_EXPR and type_.kind == K.POINTER and bare(first) != node
+    """`table[0](x)`, `std::forward<F>(f)(x)`, of which clang tells the function that gives what is called."""
+    first = bare(next(iter(expressions_in(node)), node))
+    is_function = first.type.canonical.kind in (K.POINTER, K.FUNCTIONPROTO)
+    return first.kind == C.CALL_EXPR and is_function and first != node
 
 
 _MEMBER_POINTERS = (B.PTR_MEM_D, B.PTR_MEM_I)
@@ -421,18 +421,20 @@ def unresolved_call(body: Body, node: Node, children: list[Node]) -> Expr:
         if (launch := written_launch(body, node)) is not None:
             return launch
         order = last_first(len(children) - 1)
-        values = tuple(in_turn(body, [partial(body.expr, child) for child in children[1:]], order))
+        values = tuple(in_turn(body, [partial(_passed_on, body, child) for child in children[1:]], order))
         pointer = _pointer_called(body, children[0])
-        if (
-            pointer is None or pointer.type.kind is not TypeKind.POINTER
-        ):  # nobody knows what takes a reference
+        is_function = pointer is not None and (
+            pointer.type.kind is TypeKind.POINTER or pointer.type.name == "function"
+        )
+        if not is_function:  # nobody knows what takes a reference
             values += tuple(
                 AddressOf(value.place.variable, pointer_to(value.place.variable.type), span)
                 for value in values
                 if isinstance(value, Read)
             )
             order = (*order, *range(len(order), len(values)))
-        return Call("", node.spelling, values, type_, span, pointer, order=order)
+        name = "" if _calls_what_a_call_gives(node) else node.spelling  # of the function that gives it
+        return Call("", name, values, type_, span, pointer, order=order)
     if any(child.spelling == "cudaConfigureCall" for child in children[:2]):
         return _device_launch(body, node, _callee_name(children[0]), span)
     if any(child.kind == C.TYPE_REF for child in node.children) and len(children) == 1:
@@ -458,6 +460,14 @@ def unresolved_call(body: Body, node: Node, children: list[Node]) -> Expr:
     if not name or _called_pointer(children[0]):
         return opaque(body, node, name or "a function pointer", arguments, span, THROUGH_POINTER)
     return opaque(body, node, name, arguments, span)
+
+
+def _passed_on(body: Body, argument: Node) -> Expr:
+    """What a function behind a pointer is given: of `std::forward<T>(x)` the object itself."""
+    inner = bare(argument)
+    is_forwarded = inner.kind == C.CALL_EXPR and inner.spelling in PASSES_ON
+    where = body.location(inner) if is_forwarded else None
+    return body.expr(argument) if where is None else read(body, where, body.span(argument))
 
 
 def _called_pointer(callee: Node) -> bool:
@@ -685,7 +695,7 @@ class _Given:
             if (copy := self._kept(argument)) is not None:
                 return copy
             parameter = self._parameters[at] if at < len(self._parameters) else None
-            if is_choice(argument):
+            if is_lvalue_by_operator(argument):
                 return value_given(body, parameter, argument, self._span)
             parameter = parameter if self._is_of_user else None
             return _as_given(body, argument, value_given(body, parameter, argument, self._span))

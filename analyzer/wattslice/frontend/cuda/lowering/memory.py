@@ -712,6 +712,14 @@ def is_choice(node: Node) -> bool:
     return unwrapped(node).kind == C.CONDITIONAL_OPERATOR
 
 
+def is_lvalue_by_operator(node: Node) -> bool:
+    """Whether an expression that C++ binds to `T&` is an operator: `c ? a : b`, `x += 2`."""
+    return unwrapped(node).kind in _OPERATORS
+
+
+_OPERATORS = (C.CONDITIONAL_OPERATOR, C.BINARY_OPERATOR, C.COMPOUND_ASSIGNMENT_OPERATOR, C.UNARY_OPERATOR)
+
+
 def chooses_result(info: FunctionInfo) -> bool:
     """Whether a function that returns a reference decides while it runs which object that names."""
     if not info.returns_reference or info.body is None:

@@ -25,7 +25,7 @@ from wattslice.frontend.cuda.lowering.memory import (
     base_at,
     bound,
     dereference,
-    is_choice,
+    is_lvalue_by_operator,
     member,
     must_name_an_object,
     place_for_access,
@@ -333,7 +333,7 @@ def _every_default(body: Body, function: Node) -> tuple[Expr, ...]:
 def value_given(body: Body, parameter: ParameterInfo | None, argument: Node, span: Span) -> Expr:
     """What a function of the user is given: by reference the very object that a call names."""
     where = None
-    if parameter is not None and (argument.kind == C.CALL_EXPR or is_choice(argument)):
+    if parameter is not None and (argument.kind == C.CALL_EXPR or is_lvalue_by_operator(argument)):
         is_moved = parameter.is_reference and argument.spelling in PASSES_ON
         if is_moved or must_name_an_object(parameter.node.type):
             where = body.location(argument)
