@@ -287,6 +287,17 @@ def test_what_a_file_beside_defines(tmp_path, launch, geometry, definitions):
     assert (found.grid[0], found.block[0], found.source) == (*geometry, LaunchSource.HOST_CODE)
 
 
+def test_a_file_beside_is_read_where_only_the_number_of_launches_depends_on_it(tmp_path):
+    main = "int main() { int n = 3; if (wanted()) count(&n); for (int i = 0; i < n; i++) k<<<4, 32>>>(7); }"
+    found = resolved(
+        tmp_path,
+        "k",
+        beside_cpp="int wanted() { return 1; }\nvoid count(int *n) { *n = 9; }\n",
+        k_cu=f"int wanted();\nvoid count(int *n);\n__global__ void k(int n) {{}}\n{main}\n",
+    )
+    assert (found.times, found.source) == (9, LaunchSource.HOST_CODE)
+
+
 def test_what_is_defined_below_the_folder_of_main(tmp_path):
     (tmp_path / ".git").mkdir()
     for folder in ("kernels", "util/num"):

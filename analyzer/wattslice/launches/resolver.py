@@ -19,6 +19,7 @@ from wattslice.launches import host_api
 from wattslice.launches.agreement import agreed_sizes, steps_of
 from wattslice.launches.assumed_variables import with_assumed_variables
 from wattslice.launches.call_graph import call_graph
+from wattslice.launches.control_flow import NOT_COME
 from wattslice.launches.host_code import ARGC, ENVIRONMENT, GEOMETRY_OF, GPUS, HostCode, Place
 from wattslice.launches.instances import (
     Decision,
@@ -336,8 +337,9 @@ def _launched_on_the_device(program: ir.Program, kernel: ir.Kernel) -> int | Non
 
 
 def _are_complete(instances: Sequence[LaunchInstance]) -> bool:
-    """Whether every launch that is met has a known geometry and known numbers at least once."""
-    read = {i.node for i in instances if is_read(i) and not i.assumed and not _lacks_number(i)}
+    """Whether every launch that is met has a known geometry, known numbers and times at least once."""
+    lacking = {i for i in instances if i.assumed or _lacks_number(i) or _lacks_times(i)}
+    read = {i.node for i in instances if is_read(i) and i not in lacking}
     return all(instance.node in read for instance in instances)
 
 
@@ -354,6 +356,10 @@ def _may_be_set(program: ir.Program) -> bool:
 def _lacks_number(instance: LaunchInstance) -> bool:
     pairs = zip(instance.node.arguments, instance.arguments, strict=False)
     return any(argument.type.is_integral and isinstance(value, Unknown) for argument, value in pairs)
+
+
+def _lacks_times(instance: LaunchInstance) -> bool:
+    return isinstance(instance.times, Unknown) and instance.times != NOT_COME
 
 
 def _arguments_of_main(program: ir.Program, find: ArgumentFinder) -> ProgramArguments | None:
