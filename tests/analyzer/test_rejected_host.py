@@ -304,3 +304,11 @@ def test_a_dropped_call_in_a_loop_may_run_any_number_of_times(tmp_path):
     text += f"int main() {{ {UNKNOWN} while (lost::more()) run(n); }}"
     (launch,) = launches(tmp_path, text)
     assert (launch.times, launch.source) == (None, LaunchSource.ASSUMED)
+
+
+def test_a_dropped_check_of_a_library_passes(tmp_path):
+    check = "int failed = 0; void check(int s) { if (s) failed = 1; }"
+    text = f"{KERNEL}{check}\n"
+    text += f"int main() {{ {UNKNOWN} check(cudaMemset(0, 0, n)); k<<<4 + failed, 32>>>(7); }}"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid, launch.source, launch.times) == ((4, 1, 1), LaunchSource.HOST_CODE, 1)

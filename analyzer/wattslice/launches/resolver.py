@@ -262,6 +262,21 @@ def resolve_launches(
     if arguments is not None:
         assumed = host.lacking(arguments) if pins else assumed
         instances = _as_run(instances, host.launches(pins, arguments, assumed), arguments)
+    if was_complete and any(map(_lacks_times, instances)):
+        wider = _with_what_they_use(program, around)
+        found, other = (), host
+        if wider is not program:
+            wider = replace(wider, kernels=program.kernels)
+            other = HostCode(wider, gpu, _sites(program, host))
+            found = other.launches(pins, arguments, assumed)
+            if arguments is not None:
+                found = _as_run(other.launches(pins, None, assumed), found, arguments)
+        if (
+            found
+            and _are_complete(found)
+            and sum(map(_lacks_times, found)) < sum(map(_lacks_times, instances))
+        ):
+            program, host, instances = wider, other, found
 
     def read_again(values: Mapping[str, int | float]) -> tuple[LaunchInstance, ...]:
         return host.launches({**values, **pins}, arguments, assumed | (frozenset(values) - frozenset(pins)))
@@ -337,9 +352,8 @@ def _launched_on_the_device(program: ir.Program, kernel: ir.Kernel) -> int | Non
 
 
 def _are_complete(instances: Sequence[LaunchInstance]) -> bool:
-    """Whether every launch that is met has a known geometry, known numbers and times at least once."""
-    lacking = {i for i in instances if i.assumed or _lacks_number(i) or _lacks_times(i)}
-    read = {i.node for i in instances if is_read(i) and i not in lacking}
+    """Whether every launch that is met has a known geometry and known numbers at least once."""
+    read = {i.node for i in instances if is_read(i) and not i.assumed and not _lacks_number(i)}
     return all(instance.node in read for instance in instances)
 
 

@@ -237,17 +237,17 @@ def _perhaps(body: Body, statements: Sequence[Stmt], span: Span, why: str) -> St
     return ir.If(unread(span, why=why), inner, None, body.region(), span)
 
 
-def _calls(body: Body, tokens: Sequence[str], span: Span, why: str, kept: Container[str]) -> Iterator[Stmt]:
+def _calls(body: Body, tokens: tuple[str, ...], span: Span, why: str, kept: Container[str]) -> Iterator[Stmt]:
     """Calls of functions of the program, the innermost first, but for those `kept`: they may launch.
 
-    Arguments that are numbers are given, the others unknown.
+    Numbers among the arguments are given, and what a library gives by its name.
     """
     functions = body.unit.functions_by_name
     for at in range(len(tokens) - 1, 0, -1):
         name = _name_before(tokens, at - 1) if tokens[at] == "(" and tokens[at - 1] not in _NO_CALL else ""
         if not name or name in kept or name not in functions:
             continue
-        given = tuple(_given(part, span, why) for part in _arguments_at(tokens, at))
+        given = tuple(_given(body, part, span, why) for part in _arguments_at(tokens, at))
         may_be = [one for one in functions[name] if len(given) <= _most_given(one)]
         for one in may_be:
             of_object = (unread(span, why=why),) if one.kind == C.CXX_METHOD and not one.is_static else ()
@@ -262,16 +262,23 @@ def _most_given(function: Node) -> int:
     return sum(child.kind == C.PARM_DECL for child in function.children)
 
 
-def _given(argument: Sequence[str], span: Span, why: str) -> Expr:
-    """What an argument gives: a number, or what is not known."""
-    is_number = len(argument) == 1 and argument[0].isdecimal()
-    return ir.Constant(int(argument[0]), ir.INT32, span) if is_number else unread(span, why=why)
+def _given(body: Body, argument: tuple[str, ...], span: Span, why: str) -> Expr:
+    """What an argument gives: a number, what a function of a library does, or what is not known."""
+    while argument[:1] == ("(",) and argument[-1] == ")":
+        argument = argument[1:-1]
+    if len(argument) == 1 and argument[0].isdecimal():
+        return ir.Constant(int(argument[0]), ir.INT32, span)
+    name = argument[0] if argument[1:2] == ("(",) and argument[-1] == ")" else ""
+    lost = unread(span, why=why)
+    if not name.isidentifier() or name in body.unit.functions_by_name:
+        return lost
+    return Call(name, name, (lost,) * len(_arguments_at(argument, 1)), ir.INT32, span)
 
 
-def _arguments_at(tokens: Sequence[str], at: int) -> list[Sequence[str]]:
+def _arguments_at(tokens: tuple[str, ...], at: int) -> list[tuple[str, ...]]:
     """The arguments in the brackets that begin at a place; a comma between `<` and `>` is not told apart."""
     level, begin = 0, at + 1
-    found: list[Sequence[str]] = []
+    found: list[tuple[str, ...]] = []
     for end in range(at, len(tokens)):
         level += (tokens[end] in ("(", "[", "{")) - (tokens[end] in (")", "]", "}"))
         if not level or (level == 1 and tokens[end] == ","):
