@@ -22,6 +22,7 @@ from wattslice.launches.agreement import extent_of, number_of
 from wattslice.launches.control_flow import NOT_COME
 from wattslice.launches.host_api import ON_THE_DEVICE
 from wattslice.launches.instances import (
+    TIMES_OF,
     AssumedVariable,
     Geometry,
     LaunchInstance,
@@ -36,6 +37,7 @@ from wattslice.launches.kernel_shape import NOTHING, default_block, default_grid
 from wattslice.launches.launch import (
     MAX_BLOCK,
     MAX_GRID,
+    About,
     Assumption,
     CapturedValue,
     Contents,
@@ -176,9 +178,11 @@ def _together(same: Sequence[KernelLaunch]) -> KernelLaunch:
     are not come to count where all are such.
     """
     same = [launch for launch in same if launch.times_unknown != NOT_COME.reason] or same
-    told: dict[tuple[str, str], Assumption] = {}
+    told: dict[tuple[str, str, int], Assumption] = {}
     for entry in (entry for launch in same for entry in launch.assumptions):
-        told.setdefault((entry.rule, entry.message), entry)
+        # Calls from two places look at different numbers of iterations of the same loops.
+        message = "" if entry.about is About.WHICH else entry.message
+        told.setdefault((entry.rule, message, 0 if message else entry.line), entry)
     one = replace(same[0], assumptions=tuple(told.values()))
     unknown = next((launch for launch in same if launch.times is None), None)
     if unknown is not None:
@@ -277,7 +281,8 @@ def _launch(
         if not (one.is_of_argc and is_argc_told):
             fix = "--args 'WORDS'" if one.is_of_argc else _by_launch(kernel)
             message = f"{one.assumed}: that decides {one.what} {kernel.name}"
-            assumptions.append(Assumption("PW011", line, message, fix))
+            about = About.TIMES if one.what == TIMES_OF else About.REST
+            assumptions.append(Assumption("PW011", line, message, fix, about=about))
     for jump, names in chosen.passed:
         where = f"line {jump.span.line}" + f" of {Path(jump.span.file).name}" * (jump.span.file != file)
         message = f"what the environment variable {names} decides in {where}, a return before the launch of"
@@ -526,7 +531,7 @@ def _loop_assumptions(
         f"{shown}, {_configuration(kernel, grid, block)}"
     )
     fix = _by_launch(kernel) if extents else f"--set {kernel.name}.{arguments[0]}=VALUE"
-    return [Assumption("PW011", line, message, fix)]
+    return [Assumption("PW011", line, message, fix, about=About.WHICH)]
 
 
 def _extents_that_differ(group: Sequence[LaunchInstance]) -> list[str]:
