@@ -620,3 +620,13 @@ int main() { float *x; cudaMalloc(&x, 4096);
   for (int n = 32; n <= 4096; n += 32) { run(x, n); for (int j = 0; j < 5; j++) run(x, n); } }"""
     found = launches(tmp_path, source)
     assert [len([a for a in one.assumptions if "looked at" in a.message]) for one in found] == [1]
+
+
+def test_a_launch_that_ifdef_leaves_out_tells_the_option(tmp_path):
+    source = """__global__ void k(float *x) { x[threadIdx.x] = 1; }
+#ifdef GPU
+void run(float *x) { k<<<4, 32>>>(x); }
+#endif"""
+    (found,) = launches(tmp_path, source)
+    assert "that of line 3 is left out by #if" in found.assumptions[0].message
+    assert "(it is there with -D GPU)" in found.assumptions[0].message

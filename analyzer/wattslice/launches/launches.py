@@ -583,12 +583,13 @@ def assumed_launch(
     device_line: int | None = None,
     given_to: tuple[int, str] | None = None,
     written: int | None = None,
+    wanted: Sequence[str] = (),
 ) -> KernelLaunch:
     """The launch of a kernel about which nothing is known; a C function runs in one thread.
 
     `is_read`: whether all of the file could be read. `device_line`: of device code that launches it.
     `given_to`: the line and name of a call with it that is not followed, which may launch it. `written`: the
-    line of what looks like a launch of it and was not read as one.
+    line of what looks like a launch of it and was not read as one, `wanted`: macros it is there with.
     """
     grid, block = ((1, 1, 1), (1, 1, 1)) if is_c else (default_grid(kernel, gpu), default_block(kernel))
     reason = "nothing in this file calls it from main" if is_c else "no launch in this file"
@@ -600,6 +601,8 @@ def assumed_launch(
         reason = (
             f"no launch is read: that of line {written} is left out by #if, in a comment, or not understood"
         )
+        if wanted:
+            reason += f" (it is there with {' '.join(f'-D {name}' for name in wanted)})"
     reason += "" if is_read else ", as far as it could be read"
     return KernelLaunch(
         kernel,

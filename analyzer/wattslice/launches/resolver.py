@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.errors import Severity
 from wattslice.frontend.neighbours import EXTERN
+from wattslice.frontend.project.conditionals import macros_of
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches import host_api
 from wattslice.launches.agreement import agreed_sizes, steps_of
@@ -298,7 +299,8 @@ def resolve_launches(
                 is_read=is_read,
                 device_line=_launched_on_the_device(program, kernel),
                 given_to=_given_to(program, kernel),
-                written=next(_written(program, kernel), None),
+                written=(line := next(_written(program, kernel), None)),
+                wanted=macros_of(program.source_lines, line),
             ),
         )
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
