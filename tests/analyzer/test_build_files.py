@@ -863,3 +863,32 @@ def test_a_function_of_the_user_with_the_name_of_a_library_in_it_gives_no_status
     (kernel,) = analyze_files(make_config(Options(paths=(path,)))).kernels
     (told,) = (a.message for a in kernel.assumptions if "grid and block unknown" in a.message)
     assert told.startswith("grid and block unknown: the result of cuda_gridsize()")
+
+
+BUILDS = {
+    "Makefile": "k.o: src/k.cu\n\tnvcc -I$(CURDIR)/inc -c $< -o $@\n",
+    "CMakeLists.txt": "add_executable(k src/k.cu)\ninclude_directories(${CMAKE_SOURCE_DIR}/inc)\n",
+    "nothing.txt": "",  # the header is searched for
+}
+
+
+@pytest.mark.parametrize("build", [*BUILDS, "compile_commands.json"])
+def test_a_header_that_the_build_finds_is_named_as_the_file_is(tmp_path, monkeypatch, build):
+    command = {
+        "directory": str(tmp_path),
+        "file": "src/k.cu",
+        "command": f"nvcc -I{tmp_path}/inc -c src/k.cu",
+    }
+    files = {
+        "src/k.cu": '#include "h.cuh"\nint main() { float *x; k<<<1, 32>>>(x); }\n',
+        "inc/h.cuh": "__global__ void k(float *x) { x[threadIdx.x] = 1; }\n",
+        build: BUILDS.get(build, json.dumps([command])),
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for path in (Path("src/k.cu"), tmp_path / "src/k.cu"):
+        (kernel,) = analyze_files(make_config(Options(paths=(path,)))).kernels
+        assert kernel.source.file == str(path.parent.parent / "inc/h.cuh")
