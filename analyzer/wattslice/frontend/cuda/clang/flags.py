@@ -145,7 +145,7 @@ def as_asked(folder: Path, path: Path) -> Path:
     """A folder below the current one relative to it, where the file is named so: messages name a header by
     the folder that it is found in.
     """
-    if path.is_absolute():
+    if path.is_absolute() or folder.is_relative_to(STUBS):
         return folder
     here = Path.cwd()
     return folder.relative_to(here) if folder.is_relative_to(here) else folder
