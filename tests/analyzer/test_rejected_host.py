@@ -250,7 +250,8 @@ def test_a_macro_without_a_semicolon_ends_where_it_is_called(tmp_path):
 def test_a_launch_in_a_lambda_that_was_read_is_no_second_one_of_a_statement_that_was_not(tmp_path):
     source = """template <class T> __global__ void k(T *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
 void f(float *x, int n) {
-  [&] { auto type = lost::type_of(x); switch (n) { case 1: return ([&] { k<float><<<4, 32>>>(x, 7); })(); } }();
+  [&] { auto type = ::lost::type_of(x);
+    switch (n) { case 1: return ([&] { k<float><<<4, 32>>>(x, 7); })(); } }();
 }"""
     (found,) = launches(tmp_path, source)
     assert (found.grid, found.block, found.source) == ((4, 1, 1), (32, 1, 1), LaunchSource.HOST_CODE)
