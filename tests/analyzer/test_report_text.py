@@ -10,6 +10,7 @@ from rich.console import Console
 from wattslice.analysis import Advice, LaunchSource, LineHeat, Power
 from wattslice.findings.findings import Finding, decision, hits_limit
 from wattslice.ir import Severity
+from wattslice.launches.launch import About, Assumption
 from wattslice.report.alike import grouped, told_once
 from wattslice.report.terminal import make_console
 from wattslice.report.text import MAX_ALIKE, launch_origin, slice_table, write_text
@@ -340,3 +341,12 @@ def test_the_same_message_about_several_lines_is_told_once_with_all_of_them():
     assert one.message == "no constructor of T<int>; and 2 more of this line"
     of_no_line = [replace(one, line=0) for one in instances]
     assert told_once(of_no_line) == tuple(of_no_line)
+
+
+def test_what_is_assumed_of_files_is_told_once_for_each_of_them():
+    of_file = Assumption("PW011", 9, "uchar assumed int", "-I FOLDER", "main.cpp", About.FILES)
+    others = [changed(MATMUL, source={"line": 50}), changed(MATMUL, source={"file": "b.cu"})]
+    kernels = tuple(replace(one, assumptions=(of_file, *one.assumptions)) for one in (MATMUL, *others))
+    text = rendered(replace(ANALYSIS, kernels=kernels))
+    assert text.count("uchar assumed int") == 2  # for each file
+    assert text.count("n assumed 1024") == 3

@@ -32,11 +32,12 @@ ASSUMED_SIZE = 1024
 
 
 class About(Enum):
-    """What an assumption about a launch is about, where somebody asks."""
+    """What an assumption of a launch is about, where somebody asks."""
 
     REST = "the rest"
     TIMES = "how often it is made"
     WHICH = "which of those that a loop makes is shown"
+    FILES = "its files as a whole: types and macros that nothing defines"
 
 
 class Assumption(Struct, frozen=True):

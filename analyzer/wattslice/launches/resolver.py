@@ -30,6 +30,7 @@ from wattslice.launches.instances import (
     without_dead,
 )
 from wattslice.launches.launch import (
+    About,
     Assumption,
     ConstantValue,
     GivenPointer,
@@ -308,7 +309,9 @@ def resolve_launches(
             found = tuple(_overridden(override, found[0]) for override in chosen)
         launches.extend(with_accessor_sizes(_with_settings(launch, overrides), pins) for launch in found)
     told = tuple(
-        Assumption("PW011", one.line, one.message, one.fix, "" if one.file == program.file else one.file)
+        Assumption(
+            "PW011", one.line, one.message, one.fix, "" if one.file == program.file else one.file, About.FILES
+        )
         for one in program.assumed
     )
     return tuple(replace(one, assumptions=(*one.assumptions, *told)) for one in of_few_instances(launches))

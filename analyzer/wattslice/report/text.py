@@ -42,7 +42,7 @@ from wattslice.findings.findings import (
 )
 from wattslice.gate.verdict import Verdict
 from wattslice.ir import Severity
-from wattslice.launches.launch import Assumption, LaunchSource
+from wattslice.launches.launch import About, Assumption, LaunchSource
 from wattslice.report.alike import HOT_LINE, Alike, grouped, told_once
 from wattslice.report.data_words import data_words
 from wattslice.report.terminal import (
@@ -412,9 +412,10 @@ def _parts(analysis: Analysis, width: int) -> Iterator[RenderableType]:
     groups = grouped(kernels, analysis)
     if len(kernels) >= SUMMARY_FROM:
         yield from ("", _summary(groups, width))
+    told: set[tuple[str, Assumption]] = set()
     for group in groups:
         yield ""
-        yield from _group_parts(group, analysis, width)
+        yield from _group_parts(_not_again(group, told), analysis, width)
     # Assumptions, advice and the power limit stand in the kernel's own section.
     own = {kernel.name for kernel in analysis.kernels} - {""}
     findings = told_once(finding for finding in findings_of(analysis) if finding.kernel not in own)
@@ -496,6 +497,15 @@ def _limit_bar(kernel: KernelAnalysis) -> Text:
     if kernel.power is None or not kernel.power_limit_w:
         return Text("")
     return power_bar(kernel.power, kernel.power_limit_w, 14)
+
+
+def _not_again(group: Alike, told: set[tuple[str, Assumption]]) -> Alike:
+    """The launches without what was assumed of their files and an earlier section has `told`."""
+    shown = group.shown
+    new = tuple(entry for entry in shown.assumptions if (shown.source.file, entry) not in told)
+    told.update((shown.source.file, entry) for entry in new if entry.about is About.FILES)
+    launches = (replace(one, assumptions=new) if one is shown else one for one in group.launches)
+    return Alike(tuple(launches))
 
 
 def _group_parts(group: Alike, analysis: Analysis, width: int) -> Iterator[RenderableType]:
