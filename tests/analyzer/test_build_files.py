@@ -812,3 +812,83 @@ def test_folders_of_an_extension(tmp_path):
     path = source(tmp_path / "csrc")
     assert compile_flags(path).include_directories == ((tmp_path / "include").resolve(),)
     assert folder_told_of("setup.py") == ""
+
+
+DECLARED = "#define BLOCK 512\ndim3 cuda_gridsize(size_t n);\ntypedef int number;\nstruct Pair;\n"
+USES = """#include "d.h"
+__global__ void k(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
+void f(float *x, int n) { k<<<cuda_gridsize(n), BLOCK>>>(x, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "end", "defines", "told"),
+    [
+        ("#ifdef GPU", "", (), ("GPU assumed", 1, "-D GPU")),
+        ("#if defined(GPU)  // as CMake does", "", (), ("GPU assumed", 1, "-D GPU")),
+        ("#if defined GPU", "", (), ("GPU assumed", 1, "-D GPU")),
+        ("#if GPU", "", (), ("GPU assumed", 1, "-D GPU")),
+        ("#ifndef GPU\nint other;\n#else", "", (), ("GPU assumed", 1, "-D GPU")),
+        ("#ifdef A\n#if GPU", "#endif\n", (), ("A and GPU assumed", 2, "-D A -D GPU")),
+        ("#ifdef A\n#if GPU", "#endif\n", ("A=1",), ("GPU assumed", 2, "-D GPU")),
+        ("#ifdef A\nint other;\n#elif defined(GPU)", "", (), ("GPU assumed", 3, "-D GPU")),
+        ("#if 0", "", (), None),
+        ("#ifdef _WIN32", "", (), None),
+        ("#if VERSION > 2", "", (), None),
+        ("#ifdef GPU\n#endif\n#if 0", "", (), None),
+        ("#define NEVER 1\n#undef NEVER\n#ifdef NEVER", "", (), None),
+        ("#if 1", "", (), None),
+    ],
+)
+def test_what_is_declared_under_a_macro_only_tells_the_option(tmp_path, head, end, defines, told):
+    (tmp_path / "d.h").write_text(f"{head}\n{DECLARED}{end}#endif\n")
+    path = tmp_path / "k.cu"
+    path.write_text(USES)
+    found = [
+        a for a in read_cuda(path, ParseOptions(defines=defines)).assumed if "not to be defined" in a.message
+    ]
+    if told is None:
+        assert found == []
+        return
+    (one,) = found
+    message, line, fix = told
+    assert (one.line, one.fix, Path(one.file).name) == (line, fix, "d.h")
+    assert one.message.startswith(message)
+    assert one.message.endswith("only with it is there BLOCK, cuda_gridsize, used here")
+
+
+def test_a_function_of_the_user_with_the_name_of_a_library_in_it_gives_no_status(tmp_path):
+    path = tmp_path / "k.cu"
+    path.write_text(USES.replace('#include "d.h"', ""))
+    (kernel,) = analyze_files(make_config(Options(paths=(path,)))).kernels
+    (told,) = (a.message for a in kernel.assumptions if "grid and block unknown" in a.message)
+    assert told.startswith("grid and block unknown: the result of cuda_gridsize()")
+
+
+BUILDS = {
+    "Makefile": "k.o: src/k.cu\n\tnvcc -I$(CURDIR)/inc -c $< -o $@\n",
+    "CMakeLists.txt": "add_executable(k src/k.cu)\ninclude_directories(${CMAKE_SOURCE_DIR}/inc)\n",
+    "nothing.txt": "",  # the header is searched for
+}
+
+
+@pytest.mark.parametrize("build", [*BUILDS, "compile_commands.json"])
+def test_a_header_that_the_build_finds_is_named_as_the_file_is(tmp_path, monkeypatch, build):
+    command = {
+        "directory": str(tmp_path),
+        "file": "src/k.cu",
+        "command": f"nvcc -I{tmp_path}/inc -c src/k.cu",
+    }
+    files = {
+        "src/k.cu": '#include "h.cuh"\nint main() { float *x; k<<<1, 32>>>(x); }\n',
+        "inc/h.cuh": "__global__ void k(float *x) { x[threadIdx.x] = 1; }\n",
+        build: BUILDS.get(build, json.dumps([command])),
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for path in (Path("src/k.cu"), tmp_path / "src/k.cu"):
+        (kernel,) = analyze_files(make_config(Options(paths=(path,)))).kernels
+        assert kernel.source.file == str(path.parent.parent / "inc/h.cuh")

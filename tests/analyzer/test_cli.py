@@ -39,7 +39,7 @@ def pipeline(monkeypatch):
     def install(result):
         configs = []
 
-        def analyze_files(config, _done):
+        def analyze_files(config, *_told):
             configs.append(config)
             if isinstance(result, BaseException):
                 raise result
@@ -170,7 +170,7 @@ def test_results_on_stdout_messages_on_stderr(source, pipeline, capsys, report_f
     assert main(["analyze", "k.cu", "--format", report_format]) == 0
     captured = capsys.readouterr()
     assert "matMul" in captured.out
-    assert captured.err == ""
+    assert captured.err == "wattslice: not understood as a whole: src/matmul.cu: see PW001\n"
 
 
 def test_output_file_is_complete_and_leaves_no_draft(source, pipeline, capsys):
@@ -233,7 +233,7 @@ def test_a_file_that_gave_nothing_is_a_failure_beside_good_ones(source, pipeline
 def test_sigterm_is_an_exception_while_a_command_runs(source, pipeline, monkeypatch):
     before = signal.getsignal(signal.SIGTERM)
 
-    def terminated(_config, _done):
+    def terminated(_config, *_told):
         os.kill(os.getpid(), signal.SIGTERM)
 
     pipeline(ANALYSIS)

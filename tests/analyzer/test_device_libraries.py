@@ -346,3 +346,18 @@ def test_what_checks_and_frees_is_no_work_of_a_library():
         (5, "cublasSscal"),
         (6, "cublasIsamax"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("of", "size_bytes"),  # sizeof, by nvcc 13
+    [
+        ("barrier<cuda::thread_scope_block>", 8),
+        ("barrier<cuda::thread_scope_device>", 8),
+        ("pipeline_shared_state<cuda::thread_scope_block, 1>", 24),
+        ("pipeline_shared_state<cuda::thread_scope_block, 4>", 72),
+    ],
+)
+def test_what_synchronizes_in_shared_memory_takes_its_bytes(of: str, size_bytes: int):
+    text = f"#include <cuda/barrier>\n#include <cuda/pipeline>\nusing T = cuda::{of};\n"
+    text += "__global__ void k(int *x) { __shared__ T a, b; x[0] = (int)(long)&a + (int)(long)&b; }"
+    assert kernel(text, "k<<<1, 32>>>(0)").resources.shared_bytes_per_block == 2 * size_bytes

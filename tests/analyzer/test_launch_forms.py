@@ -611,3 +611,22 @@ def test_the_memory_of_the_gpu_is_known_and_what_is_free_of_it_assumed(tmp_path)
     assert (known.grid[0], known.source) == (gigabytes, LaunchSource.HOST_CODE)
     assert (assumed.grid[0], assumed.source) == (gigabytes, LaunchSource.ASSUMED)
     assert assumed.assumptions[0].message.startswith("'left' is set by cudaMemGetInfo(); left assumed")
+
+
+def test_which_launch_of_loops_is_shown_is_told_once_for_calls_from_two_places(tmp_path):
+    source = """__global__ void k(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
+void run(float *x, int n) { k<<<n / 32, 32>>>(x, n); }
+int main() { float *x; cudaMalloc(&x, 4096);
+  for (int n = 32; n <= 4096; n += 32) { run(x, n); for (int j = 0; j < 5; j++) run(x, n); } }"""
+    found = launches(tmp_path, source)
+    assert [len([a for a in one.assumptions if "looked at" in a.message]) for one in found] == [1]
+
+
+def test_a_launch_that_ifdef_leaves_out_tells_the_option(tmp_path):
+    source = """__global__ void k(float *x) { x[threadIdx.x] = 1; }
+#ifdef GPU
+void run(float *x) { k<<<4, 32>>>(x); }
+#endif"""
+    (found,) = launches(tmp_path, source)
+    assert "that of line 3 is left out by #if" in found.assumptions[0].message
+    assert "(it is there with -D GPU)" in found.assumptions[0].message

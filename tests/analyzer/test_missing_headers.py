@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from wattslice import analyze_text
 from wattslice.launches.launch import LaunchSource
 
 from .geometry import launches, program
@@ -108,3 +109,9 @@ def test_what_is_logged_stays_as_it_is(tmp_path, body, known):
         LaunchSource.HOST_CODE,
     )
     assert (launch.source is LaunchSource.ASSUMED) is (known is None)
+
+
+def test_what_is_said_of_a_line_names_what_nothing_declares():
+    text = "__global__ void k(float *x) { x[0] = b[0]; }\nint main() { k<<<1, 32>>>(nullptr); }"
+    (told,) = (one.message for one in analyze_text(text).diagnostics if one.rule == "PW001")
+    assert told.endswith("(nothing declares 'b')")

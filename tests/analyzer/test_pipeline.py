@@ -410,3 +410,22 @@ def test_nothing_is_collected_while_a_file_is_analysed(tmp_path):
     pipeline.analyze_file(path, make_config(Options(paths=(path,))), stages=Watching())
     assert collects == [False]
     assert gc.isenabled()
+
+
+def test_who_asks_is_told_as_each_file_begins_and_ends(tmp_path):
+    for name in ("a.cu", "b.cu"):
+        (tmp_path / name).write_text("__global__ void k() {}")
+    told: list[tuple[str, str]] = []
+    for paths in ((tmp_path,), (tmp_path / "a.cu",)):
+        pipeline.analyze_files(
+            make_config(Options(paths=paths)),
+            lambda path: told.append(("ends", path.name)),
+            lambda path: told.append(("begins", path.name)),
+        )
+    assert told == [
+        ("begins", "a.cu"),
+        ("ends", "a.cu"),
+        ("begins", "b.cu"),
+        ("ends", "b.cu"),
+        ("begins", "a.cu"),
+    ]

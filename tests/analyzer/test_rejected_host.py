@@ -312,3 +312,20 @@ def test_a_dropped_check_of_a_library_passes(tmp_path):
     text += f"int main() {{ {UNKNOWN} check(cudaMemset(0, 0, n)); k<<<4 + failed, 32>>>(7); }}"
     (launch,) = launches(tmp_path, text)
     assert (launch.grid, launch.source, launch.times) == ((4, 1, 1), LaunchSource.HOST_CODE, 1)
+
+
+def test_a_launch_in_a_lambda_that_was_read_is_no_second_one_of_a_statement_that_was_not(tmp_path):
+    source = """template <class T> __global__ void k(T *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
+void f(float *x, int n) {
+  [&] { auto type = ::lost::type_of(x);
+    switch (n) { case 1: return ([&] { k<float><<<4, 32>>>(x, 7); })(); } }();
+}"""
+    (found,) = launches(tmp_path, source)
+    assert (found.grid, found.block, found.source) == ((4, 1, 1), (32, 1, 1), LaunchSource.HOST_CODE)
+
+
+def test_a_launch_in_a_lambda_of_a_statement_that_was_not_read_is_told(tmp_path):
+    source = """template <class T> __global__ void k(T *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
+void f(float *x, int n) { lost::run([&] { k<float><<<4, 32>>>(x, 7); }); }"""
+    (found,) = launches(tmp_path, source)
+    assert found.line == 2

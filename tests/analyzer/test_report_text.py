@@ -7,10 +7,13 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console
 
-from wattslice.analysis import LineHeat, Power
-from wattslice.findings.findings import decision, hits_limit
+from wattslice.analysis import Advice, LaunchSource, LineHeat, Power
+from wattslice.findings.findings import Finding, decision, hits_limit
+from wattslice.ir import Severity
+from wattslice.launches.launch import About, Assumption
+from wattslice.report.alike import grouped, told_once
 from wattslice.report.terminal import make_console
-from wattslice.report.text import launch_origin, slice_table, write_text
+from wattslice.report.text import MAX_ALIKE, launch_origin, slice_table, write_text
 from wattslice.units import energy, line_ranges, percent, power, printable, three_digits, time
 from wattslice_models.types import Held, Wanted
 
@@ -195,7 +198,9 @@ SCANS = ("scanned_backwards<Traits_of_it<32, 4, true>>", "scanned_backwards<Trai
 ])  # fmt: skip
 def test_instances_are_told_apart_where_their_names_are_cut(names, shown):
     sources = [replace(MATMUL.source, qualified_name=name) for name in (*names, "a", "b", "c")]
-    kernels = tuple(replace(MATMUL, source=source) for source in sources)
+    kernels = tuple(
+        changed(replace(MATMUL, source=source), launch={"data": source.qualified_name}) for source in sources
+    )
     table = rendered(replace(ANALYSIS, kernels=kernels)).partition("──")[0]
     assert all(name in table for name in shown)
 
@@ -257,3 +262,91 @@ def test_units():
     assert (percent(0.001), percent(0.0), percent(None)) == ("<1 %", "0 %", "–")
     assert line_ranges((16, 14, 15, 22, 22)) == "14–16, 22"
     assert line_ranges(()) == ""
+
+
+def alike_ones():
+    """Four of one kernel: three instances with the same figures, and the one with most joules."""
+    instances = [
+        changed(MATMUL, source={"qualified_name": f"matMul<{name}>"}, launch={"line": line})
+        for name, line in (("int", 80), ("float", 84), ("int", 88))
+    ]
+    costly = changed(instances[1], source={"qualified_name": "matMul<double>"}, time_s=2.4e-3, energy_j=0.44)
+    return (*instances, replace(costly, launch=replace(costly.launch, grid=(128, 64, 1))))
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_alike_launches_are_one_section_with_a_row_for_the_same_figures(monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = rendered(replace(ANALYSIS, kernels=alike_ones(), diagnostics=()))
+    summary, *sections = text.split("\n── ")
+    assert [line.split()[:4] for line in summary.splitlines() if "matMul" in line] == [
+        ["matMul<double>", "1", "of", "4"]
+    ]
+    assert "440 mJ" in summary
+    (section,) = (part for part in sections if part.startswith("matMul"))
+    assert "2.40 ms · 440 mJ" in section  # in full: the one with most joules
+    rows = section[section.index("4 alike") :].splitlines()
+    limit = "fp32 " if columns > 80 else ""
+    told = [" ".join(row.split()) for row in rows]
+    assert told[1] == f"3 <int>, <float> <<<(64, 64), (16, 16)>>> {limit}183 W 1.20 ms 220 mJ"
+    assert told[2] == f"1 <double> <<<(128, 64), (16, 16)>>> {limit}183 W 2.40 ms 440 mJ"
+
+
+@pytest.mark.parametrize("change", [
+    {"assumptions": ()},
+    {"launch": {"source": LaunchSource.ASSUMED}},
+    {"advice": (Advice("PW041", 20, "", ""),)},
+    {"power": None},
+    {"power": {"may_hit_limit": True}},
+    {"source": {"line": 13}},
+    {"basis": {"model": "wavelet"}},
+])  # fmt: skip
+def test_launches_of_which_something_else_is_said_have_a_section_each(change):
+    other = replace(MATMUL, power=None) if change == {"power": None} else changed(MATMUL, **change)
+    assert len(grouped((MATMUL, MATMUL), ANALYSIS)) == 1
+    assert len(grouped((MATMUL, other), ANALYSIS)) == 2
+
+
+def test_launches_that_differ_in_the_values_assumed_or_the_hottest_line_are_alike():
+    first, *others = MATMUL.assumptions
+    other = changed(
+        MATMUL,
+        assumptions=(replace(first, message="n assumed 2048"), *others),
+        advice=(Advice("PW040", 22, "this line draws 94 %", ""),),
+    )
+    (group,) = grouped((MATMUL, other), ANALYSIS)
+    assert group.launches == (MATMUL, other)
+
+
+def test_rows_of_alike_launches_end_with_how_many_are_left_out():
+    many = tuple(changed(MATMUL, launch={"grid": (n, 1, 1)}) for n in range(2, 30))
+    text = rendered(replace(ANALYSIS, kernels=many))
+    assert text.count("<<<") == 1 + MAX_ALIKE
+    assert re.search(rf"  {28 - MAX_ALIKE} +more, of other figures", text)
+
+
+def test_the_same_message_about_several_lines_is_told_once_with_all_of_them():
+    def said(line, message, **others):
+        return Finding("PW005", Severity.NOTE, "a.cu", line, "", message, **others)
+
+    twice = said(3, "zeros"), said(7, "zeros"), said(5, "ones"), said(9, "zeros", fix="-I")
+    assert [(one.line, one.message) for one in told_once(twice)] == [
+        (3, "zeros; also in line 7"),
+        (5, "ones"),
+        (9, "zeros"),
+    ]
+    instances = [said(4, f"no constructor of T<{name}>") for name in ("int", "float", "double")]
+    assert [one.message for one in told_once(instances[:2])] == [one.message for one in instances[:2]]
+    (one,) = told_once(instances)
+    assert one.message == "no constructor of T<int>; and 2 more of this line"
+    of_no_line = [replace(one, line=0) for one in instances]
+    assert told_once(of_no_line) == tuple(of_no_line)
+
+
+def test_what_is_assumed_of_files_is_told_once_for_each_of_them():
+    of_file = Assumption("PW011", 9, "uchar assumed int", "-I FOLDER", "main.cpp", About.FILES)
+    others = [changed(MATMUL, source={"line": 50}), changed(MATMUL, source={"file": "b.cu"})]
+    kernels = tuple(replace(one, assumptions=(of_file, *one.assumptions)) for one in (MATMUL, *others))
+    text = rendered(replace(ANALYSIS, kernels=kernels))
+    assert text.count("uchar assumed int") == 2  # for each file
+    assert text.count("n assumed 1024") == 3

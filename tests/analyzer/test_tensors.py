@@ -772,3 +772,21 @@ def test_a_bound_that_assumptions_make_negative_is_told(bound):
     (one,) = told
     assert "what is assumed makes argument OH -1024, with which columns compares" in one.message
     assert one.fix == "--set columns.OH=VALUE"
+
+
+def test_dispatch_macros_that_ask_for_the_type_as_torch_does():
+    source = """#include <torch/extension.h>
+template <class T> __global__ void k(T *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
+#define CASE(TYPE, T, ...) case TYPE: { using scalar_t = T; return __VA_ARGS__(); }
+#define DISPATCH(TENSOR, ...) [&] { at::ScalarType type = ::detail::scalar_type(TENSOR.scalar_type()); \\
+  switch (type) { CASE(at::ScalarType::Double, double, __VA_ARGS__) \\
+    CASE(at::ScalarType::Float, float, __VA_ARGS__) default: break; } }()
+void f(torch::Tensor a) {
+  int n = a.size(0);
+  DISPATCH(a, ([&] { k<scalar_t><<<n / 256, 256>>>(a.data_ptr<scalar_t>(), n); }));
+}"""
+    found = analyze_text(source, gpu="v100").kernels
+    assert sorted(one.source.qualified_name for one in found) == ["k<double>", "k<float>"]
+    assert {told.fix for one in found for told in one.assumptions if told.rule == "PW011"} == {
+        "--set a.size0=VALUE"
+    }

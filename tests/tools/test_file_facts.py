@@ -37,6 +37,24 @@ def test_sizes_are_known_where_no_parameter_is_assumed(tmp_path, size, why):
 
 
 @pytest.mark.parametrize(
+    ("before", "size", "computed"),
+    [
+        ("for (int i = 0; i < argc; i++)", "n", True),  # how often says nothing about grid and block
+        ("", "n", True),
+        ("", "read()", False),
+    ],
+)
+def test_a_geometry_is_computed_where_the_values_of_variables_settle_it(tmp_path, before, size, computed):
+    path = tmp_path / "k.cu"
+    path.write_text(
+        "int read();\n__global__ void k(float *x) { x[threadIdx.x] = 1; }\n"
+        f"int main(int argc, char **argv) {{ float *x; int n = read(); {before} k<<<{size}, 128>>>(x); }}\n"
+    )
+    (kernel,) = examine(FileQuestion(path, "v100")).kernels
+    assert (kernel.geometry_read, kernel.geometry_computed) == (False, computed)
+
+
+@pytest.mark.parametrize(
     ("loop", "why"),
     [
         (

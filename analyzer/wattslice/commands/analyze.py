@@ -55,14 +55,21 @@ def exit_status(analysis: Analysis) -> int:
 
 def outcome(analysis: Analysis) -> int:
     """The exit status of an analysis that was reported; what is missing in it goes to stderr."""
-    from wattslice.findings.findings import unread_files
+    from wattslice.findings.findings import partly_read_files, unread_files
 
     unread = unread_files(analysis)
     if not analysis.kernels:
         message(no_kernels(analysis))
     elif unread:
         message(f"no result for {', '.join(unread)}: see the diagnostics")
+    if partly := [file for file in partly_read_files(analysis) if file not in unread]:
+        more = f" and {len(partly) - _NAMED} more" if len(partly) > _NAMED else ""
+        message(f"not understood as a whole: {', '.join(partly[:_NAMED])}{more}: see PW001")
     return exit_status(analysis)
+
+
+_NAMED = 3
+"""Files that one line names."""
 
 
 def no_kernels(analysis: Analysis) -> str:

@@ -158,14 +158,16 @@ def analyzed_words(options: Options, report_format: str, *, keep_sources: bool =
 
 
 def analyzed(config: Config) -> Analysis:
-    """The analysis, with a bar on a terminal while several files are under way."""
+    """The analysis; a terminal shows meanwhile which file is under way, and how many are done."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads cost a third of the import of numpy
     from wattslice.pipeline.files import analyze_files  # numpy and libclang load here, after all checks
 
     if len(config.files) == 1:
         gc.disable()  # the process ends with this file: nobody needs the room that garbage takes
-    with progress(len(config.files), "files") as tell:
-        analysis = analyze_files(config, lambda path: tell(path.name))
+    with progress(len(config.files), "files") as steps:
+        analysis = analyze_files(
+            config, lambda path: steps(path.name), lambda path: steps.under_way(printable(path.name))
+        )
     for complaint in analysis.unmatched_settings:
         message(f"warning: {complaint}")
     return analysis

@@ -19,6 +19,8 @@ from wattslice.pipeline.cache.answers import heard
 from wattslice.units import printable
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from wattslice.analysis import Analysis
     from wattslice.findings.findings import Finding
 
@@ -165,35 +167,63 @@ def _replace(target: Path, text: str) -> None:
     write_text(target, text.encode(errors="replace").decode())
 
 
-@contextmanager
-def progress(total: int, what: str = "", *, begins: bool = False) -> Generator[Callable[[str], None]]:
-    """Gives what to call, with a few words, as each of `total` steps ends (`begins`: begins).
+class Steps:
+    """What a command tells of its steps as it goes; `bar` None: nobody is told."""
 
-    On a terminal a bar appears on stderr, with the time that remains, once it all takes over `SLOW_BAR_S`;
-    elsewhere nothing.
+    def __init__(self, bar: Progress | None, total: int, what: str, *, begins: bool) -> None:
+        self._bar = bar
+        self._task = None if bar is None else bar.add_task(what if total == 1 else "", total=total)
+        self._done = -1 if begins else 0
+
+    def __call__(self, text: str) -> None:
+        """A step ends, or begins where all are told when they begin; `text` in a few words."""
+        self._done += 1
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=self._done, description=text[:_WORDS])
+
+    def under_way(self, text: str) -> None:
+        """What is worked on from now on."""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, description=text[:_WORDS])
+
+
+_WORDS = 60
+
+
+@contextmanager
+def progress(total: int, what: str = "", *, begins: bool = False) -> Generator[Steps]:
+    """Gives what to call as each of `total` steps ends (`begins`: begins).
+
+    On a terminal a bar appears on stderr, with the time that remains, once it all takes over `SLOW_BAR_S`; of
+    a single step how long it has taken. Elsewhere nothing.
     """
-    if total in (0, 1) or not sys.stderr.isatty():
-        yield lambda _text: None
+    if total == 0 or not sys.stderr.isatty():
+        yield Steps(None, total, what, begins=begins)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    remaining = (TimeRemainingColumn(), TextColumn("left"), TextColumn("{task.description}"))
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn(what), *remaining)
+    words = TextColumn("{task.description}", markup=False)
+    if total == 1:
+        columns = (SpinnerColumn(), words, TimeElapsedColumn())
+    else:
+        remaining = (TimeRemainingColumn(), TextColumn("left"), words)
+        columns = (BarColumn(), MofNCompleteColumn(), TextColumn(what), *remaining)
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task("", total=total)
-    done = -1 if begins else 0
-
-    def tell(text: str) -> None:
-        nonlocal done
-        done += 1
-        bar.update(task, completed=done, description=text[:60])
-
+    steps = Steps(bar, total, what, begins=begins)
     timer = Timer(SLOW_BAR_S, bar.start)
     timer.daemon = True
     timer.start()
     try:
-        yield tell
+        yield steps
     finally:
         timer.cancel()
         timer.join()

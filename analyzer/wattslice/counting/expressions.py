@@ -372,8 +372,13 @@ class ExpressionEvaluator:
         arm = partial(perhaps, mask, together=condition.uniform, typical=is_typical, which=which)
         return arm(chance), arm(1.0 - chance)
 
-    def weighed(self, span: ir.Span, condition: Chance) -> tuple[Chance, ProbabilitySource]:
-        """How probably `condition` holds: from the profile for its line, else as it says itself."""
+    def weighed(
+        self, span: ir.Span, condition: Chance, *, is_part: bool = False
+    ) -> tuple[Chance, ProbabilitySource]:
+        """How probably `condition` holds: from the profile for its line, else as it says itself.
+
+        `is_part`: it is one of several tests that a branch makes.
+        """
         known = self.profiled(span)
         if known is not None:
             return Chance(known, condition.uniform, which=condition.which), ProbabilitySource.PROFILE
@@ -381,7 +386,8 @@ class ExpressionEvaluator:
             for guess in condition.typical:
                 self.state.tallies.assume_branch(guess)
             return condition, ProbabilitySource.DEFAULT if condition.typical else ProbabilitySource.STATIC
-        self.state.tallies.assume_branch(span, condition.values)
+        is_even = not is_part and bool(np.isin(condition.probability, (0.0, 0.5, 1.0)).all())
+        self.state.tallies.assume_branch(span, condition.values, is_even=is_even)
         return condition, ProbabilitySource.DEFAULT
 
     def overruled(
@@ -424,7 +430,7 @@ class ExpressionEvaluator:
             if known is not None:
                 left = Chance(known if is_and else 1.0 - known, left.uniform, which=left.which)
             elif self.profiled(expr.span) is None:  # a profile by hand may know the whole condition only
-                left, _ = self.weighed(expr.span, left)
+                left, _ = self.weighed(expr.span, left, is_part=True)
             inner = self.arms(mask, left)[not is_and]
         else:
             inner = self.state.masks.where(mask, left if is_and else ~left)

@@ -212,19 +212,22 @@ class Tallies:
                 if many == 1
                 else f"iterations of {many} loops differ, most here"
             )
-            + f", and {worst.number} of {worst.longest} stand for all: how often what is in it runs may be "
-            f"off by up to {max(1, math.ceil(shares[loop] * 1e4)) / 1e4:.2%} of its iterations"
+            + f", and {worst.number} of {worst.longest} stand for all: "
+            + _off_by(shares[loop])
             + (f", in each of {worst.depth} loops inside each other" if worst.depth > 1 else ""),
             f"--set {self._kernel.name}.{trip_name(self._kernel, loop)}=VALUE",
         )
 
-    def assume_branch(self, span: ir.Span, values: int = 0) -> None:
+    def assume_branch(self, span: ir.Span, values: int = 0, *, is_even: bool = True) -> None:
         """Notes that nothing is known of the branches on this line: one assumption for a line.
 
-        `values`: as in `Chance`.
+        `values`: as in `Chance`. `is_even`: one arm comes out as likely as the other; not so where several
+        tests make the branch.
         """
         share = f"to meet one of {values} values, each as likely" if values else "as likely as the other"
         subject = "an equality" if values else "each arm"
+        if not (values or is_even):
+            subject, share = "each test of them", "as likely to hold as not"
         self.assume("PW012", span, f"branch depends on data: {subject} assumed {share}", "--profile FILE")
 
     def assume_trips(self, loop: ir.Loop, message: str) -> None:
@@ -447,6 +450,14 @@ class State:
 
 
 @lru_cache(maxsize=4)
+def _off_by(share: float) -> str:
+    """How far off the counts of a loop may be; from all of its iterations on, that is no bound."""
+    if share >= 1.0:
+        return "in how many of its iterations what is in it runs is not known"
+    worst = max(1, math.ceil(share * 1e4)) / 1e4
+    return f"how often what is in it runs may be off by up to {worst:.2%} of its iterations"
+
+
 def _work_by_region(kernel: ir.Kernel) -> tuple[float, ...]:
     """Operations of one run of each region."""
     work = [0.0] * kernel.region_count

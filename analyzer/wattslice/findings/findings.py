@@ -351,5 +351,11 @@ def unread_files(analysis: Analysis) -> tuple[str, ...]:
     return tuple(file for file in analysis.files if file in lost)
 
 
+def partly_read_files(analysis: Analysis) -> tuple[str, ...]:
+    """Files that something in was not understood: what it does is in no figure."""
+    found = (e.file for e in analysis.diagnostics if e.rule == "PW001" and e.severity is not Severity.NOTE)
+    return tuple(dict.fromkeys(found))
+
+
 def _is_unread(entry: Diagnostic) -> bool:
     return entry.rule == "PW001" and entry.severity is Severity.ERROR

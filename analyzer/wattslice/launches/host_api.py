@@ -205,10 +205,12 @@ _LOGS = re.compile(
 """Functions of libraries that write what they are given behind a text, as `spdlog::info` and `fmt::print`."""
 
 _TELLS_SUCCESS = re.compile(
-    r"(cuda|cu[A-Z]|cublas(?!I[a-z]*(max|min)$)|curand|cufft|cusparse(?!Get)|cusolver|cudnn(?!GetVersion)|nccl|"
-    r"nvml)(?!\w*Query$)"
+    r"(cuda|cu|cublas(?!I[a-z]*(max|min)$)|curand|cufft|cusparse(?!Get)|cusolver|cudnn(?!GetVersion)|nccl|"
+    r"nvml)(?=[A-Z])(?!\w*Query$)"
 )
-"""Functions whose result is a status of their library; those that ask how far a run is are no such."""
+"""Functions whose result is a status of their library: a capital letter follows its name, as not in a user's
+`cuda_gridsize`. Those that ask how far a run is are no such.
+"""
 
 
 def ends(node: ir.Call) -> bool:

@@ -22,7 +22,7 @@ from wattslice.launches.call_graph import call_graph
 from wattslice.launches.command_line import doubt_environment
 from wattslice.launches.data_files import DataFiles
 from wattslice.launches.evaluator import BudgetExceededError
-from wattslice.launches.instances import LaunchInstance, values_of, without_dead
+from wattslice.launches.instances import TIMES_OF, LaunchInstance, values_of, without_dead
 from wattslice.launches.interpreter import Interpreter
 from wattslice.launches.layouts import NUMBERS, scalars_of
 from wattslice.launches.memory import Memory, SizesAsked, Storage, Unknown
@@ -119,7 +119,7 @@ def _decided(told: Sequence[LaunchInstance], doubted: Sequence[LaunchInstance]) 
         what = "the arguments of"
         is_counted = not isinstance(one.times, Unknown)
         if not same or (is_counted and all(other.times != one.times for other in same)):
-            what = "how often the program launches"
+            what = TIMES_OF
         if is_other:
             what = GEOMETRY_OF if same else "that the program launches"
         found.setdefault((one.node, one.path), what)

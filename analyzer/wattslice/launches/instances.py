@@ -27,6 +27,9 @@ class AssumedVariable(Struct, frozen=True):
     is_supposed: bool = False
 
 
+TIMES_OF = "how often the program launches"
+
+
 class Decision(Struct, frozen=True):
     """What was `assumed`, of `argc` or of the environment, and `what` of a launch follows from it."""
 

@@ -31,6 +31,15 @@ ASSUMED_SIZE = 1024
 """Value assumed for a size that nobody knows and nothing hints at."""
 
 
+class About(Enum):
+    """What an assumption of a launch is about, where somebody asks."""
+
+    REST = "the rest"
+    TIMES = "how often it is made"
+    WHICH = "which of those that a loop makes is shown"
+    FILES = "its files as a whole: types and macros that nothing defines"
+
+
 class Assumption(Struct, frozen=True):
     """Something the analysis had to assume, the line it concerns, and the option that settles it.
 
@@ -42,6 +51,7 @@ class Assumption(Struct, frozen=True):
     message: str
     fix: str
     file: str = ""
+    about: About = About.REST
 
 
 class LaunchSource(Enum):

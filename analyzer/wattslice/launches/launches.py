@@ -22,6 +22,7 @@ from wattslice.launches.agreement import extent_of, number_of
 from wattslice.launches.control_flow import NOT_COME
 from wattslice.launches.host_api import ON_THE_DEVICE
 from wattslice.launches.instances import (
+    TIMES_OF,
     AssumedVariable,
     Geometry,
     LaunchInstance,
@@ -36,6 +37,7 @@ from wattslice.launches.kernel_shape import NOTHING, default_block, default_grid
 from wattslice.launches.launch import (
     MAX_BLOCK,
     MAX_GRID,
+    About,
     Assumption,
     CapturedValue,
     Contents,
@@ -176,9 +178,11 @@ def _together(same: Sequence[KernelLaunch]) -> KernelLaunch:
     are not come to count where all are such.
     """
     same = [launch for launch in same if launch.times_unknown != NOT_COME.reason] or same
-    told: dict[tuple[str, str], Assumption] = {}
+    told: dict[tuple[str, str, int], Assumption] = {}
     for entry in (entry for launch in same for entry in launch.assumptions):
-        told.setdefault((entry.rule, entry.message), entry)
+        # Calls from two places look at different numbers of iterations of the same loops.
+        message = "" if entry.about is About.WHICH else entry.message
+        told.setdefault((entry.rule, message, 0 if message else entry.line), entry)
     one = replace(same[0], assumptions=tuple(told.values()))
     unknown = next((launch for launch in same if launch.times is None), None)
     if unknown is not None:
@@ -277,7 +281,8 @@ def _launch(
         if not (one.is_of_argc and is_argc_told):
             fix = "--args 'WORDS'" if one.is_of_argc else _by_launch(kernel)
             message = f"{one.assumed}: that decides {one.what} {kernel.name}"
-            assumptions.append(Assumption("PW011", line, message, fix))
+            about = About.TIMES if one.what == TIMES_OF else About.REST
+            assumptions.append(Assumption("PW011", line, message, fix, about=about))
     for jump, names in chosen.passed:
         where = f"line {jump.span.line}" + f" of {Path(jump.span.file).name}" * (jump.span.file != file)
         message = f"what the environment variable {names} decides in {where}, a return before the launch of"
@@ -526,7 +531,7 @@ def _loop_assumptions(
         f"{shown}, {_configuration(kernel, grid, block)}"
     )
     fix = _by_launch(kernel) if extents else f"--set {kernel.name}.{arguments[0]}=VALUE"
-    return [Assumption("PW011", line, message, fix)]
+    return [Assumption("PW011", line, message, fix, about=About.WHICH)]
 
 
 def _extents_that_differ(group: Sequence[LaunchInstance]) -> list[str]:
@@ -578,12 +583,13 @@ def assumed_launch(
     device_line: int | None = None,
     given_to: tuple[int, str] | None = None,
     written: int | None = None,
+    wanted: Sequence[str] = (),
 ) -> KernelLaunch:
     """The launch of a kernel about which nothing is known; a C function runs in one thread.
 
     `is_read`: whether all of the file could be read. `device_line`: of device code that launches it.
     `given_to`: the line and name of a call with it that is not followed, which may launch it. `written`: the
-    line of what looks like a launch of it and was not read as one.
+    line of what looks like a launch of it and was not read as one, `wanted`: macros it is there with.
     """
     grid, block = ((1, 1, 1), (1, 1, 1)) if is_c else (default_grid(kernel, gpu), default_block(kernel))
     reason = "nothing in this file calls it from main" if is_c else "no launch in this file"
@@ -595,6 +601,8 @@ def assumed_launch(
         reason = (
             f"no launch is read: that of line {written} is left out by #if, in a comment, or not understood"
         )
+        if wanted:
+            reason += f" (it is there with {' '.join(f'-D {name}' for name in wanted)})"
     reason += "" if is_read else ", as far as it could be read"
     return KernelLaunch(
         kernel,

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.errors import Severity
 from wattslice.frontend.neighbours import EXTERN
+from wattslice.frontend.project.conditionals import macros_of
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches import host_api
 from wattslice.launches.agreement import agreed_sizes, steps_of
@@ -30,6 +31,7 @@ from wattslice.launches.instances import (
     without_dead,
 )
 from wattslice.launches.launch import (
+    About,
     Assumption,
     ConstantValue,
     GivenPointer,
@@ -314,7 +316,8 @@ def resolve_launches(
                 is_read=is_read,
                 device_line=_launched_on_the_device(program, kernel),
                 given_to=_given_to(program, kernel),
-                written=next(_written(program, kernel), None),
+                written=(line := next(_written(program, kernel), None)),
+                wanted=macros_of(program.source_lines, line),
             ),
         )
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
@@ -322,7 +325,9 @@ def resolve_launches(
             found = tuple(_overridden(override, found[0]) for override in chosen)
         launches.extend(with_accessor_sizes(_with_settings(launch, overrides), pins) for launch in found)
     told = tuple(
-        Assumption("PW011", one.line, one.message, one.fix, "" if one.file == program.file else one.file)
+        Assumption(
+            "PW011", one.line, one.message, one.fix, "" if one.file == program.file else one.file, About.FILES
+        )
         for one in program.assumed
     )
     return tuple(replace(one, assumptions=(*one.assumptions, *told)) for one in of_few_instances(launches))

@@ -46,10 +46,17 @@ if TYPE_CHECKING:
     from wattslice.frontend.cuda.lowering.reuse import LoweredFunctions
 
 
-def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: None) -> Analysis:
+def _nobody(_path: Path) -> None:
+    pass
+
+
+def analyze_files(
+    config: Config, done: Callable[[Path], None] = _nobody, begun: Callable[[Path], None] = _nobody
+) -> Analysis:
     """Analyses every file of `config`, on as many processes as it says; what is known from an earlier run is
-    not analysed again. `done` is called with every file as its result is there. The results stand in the
-    order of the files, and are the same to the letter wherever they come from.
+    not analysed again. `done` is called with every file as its result is there, `begun` as this process
+    begins with one. The results stand in the order of the files, and are the same to the letter wherever they
+    come from.
 
     A file that cannot be read at all raises `WattsliceError` when it is the only one; among several it
     becomes a diagnostic and the others are analysed. Options that name no kernel or variable of any file
@@ -65,10 +72,11 @@ def analyze_files(config: Config, done: Callable[[Path], None] = lambda path: No
         note_unrepeatable()
     if len(config.files) == 1:
         (path,) = config.files
+        begun(path)
         known = None if kept is None else kept.find(path, CurrentInputs())
         results = [_analyze_and_keep(path, config, kept) if known is None else known]
     else:
-        results = _analyze_several(config, kept, done)
+        results = _analyze_several(config, kept, done, begun)
     names = [result.names for result in results]
     check_overrides(config.facts.typed_overrides, names)
     check_data(config.facts.data, names)
@@ -233,7 +241,10 @@ def _analyze_file(
 
 
 def _analyze_several(
-    config: Config, kept: Keeper[FileAnalysis] | None, done: Callable[[Path], None]
+    config: Config,
+    kept: Keeper[FileAnalysis] | None,
+    done: Callable[[Path], None],
+    begun: Callable[[Path], None],
 ) -> list[FileAnalysis]:
     found: dict[Path, FileAnalysis] = {}
     current = CurrentInputs()
@@ -247,7 +258,7 @@ def _analyze_several(
         # What travels to other processes should not name a thousand files that nobody needs there.
         each = config if config.facts.branch_profile is not None else replace(config, files=())
         task = partial(_analyze_or_report, config=each, kept=kept)
-        for path, made in _run(task, missing, config):
+        for path, made in _run(task, missing, config, begun):
             note_inputs(made.inputs)
             found[path] = made.result
             done(path)
@@ -264,11 +275,13 @@ class _Made(Struct, frozen=True):
 
 
 def _run(
-    task: Callable[[Path], _Made], paths: Sequence[Path], config: Config
+    task: Callable[[Path], _Made], paths: Sequence[Path], config: Config, begun: Callable[[Path], None]
 ) -> Iterator[tuple[Path, _Made]]:
     execution = config.execution
     if execution.backend is Backend.LOKY and (execution.jobs == 1 or len(paths) == 1):
-        yield from ((path, task(path)) for path in paths)
+        for path in paths:
+            begun(path)
+            yield path, task(path)
         return
     from wattslice.pipeline.workers import on_workers  # not for one file
 

@@ -1,4 +1,4 @@
-"""The reports for people: of an analysis one section per kernel, and the gate's verdict.
+"""The reports for people: of an analysis a section for each kernel's alike launches, and the gate's verdict.
 
 At most 100 columns, in a terminal or a pipe.
 """
@@ -14,6 +14,7 @@ from string import ascii_letters, digits
 from textwrap import dedent, wrap
 from typing import TextIO
 
+from msgspec import Struct
 from msgspec.structs import replace
 from rich.console import RenderableType
 from rich.table import Table
@@ -41,7 +42,8 @@ from wattslice.findings.findings import (
 )
 from wattslice.gate.verdict import Verdict
 from wattslice.ir import Severity
-from wattslice.launches.launch import Assumption, LaunchSource
+from wattslice.launches.launch import About, Assumption, LaunchSource
+from wattslice.report.alike import HOT_LINE, Alike, grouped, told_once
 from wattslice.report.data_words import data_words
 from wattslice.report.terminal import (
     COOL,
@@ -74,6 +76,9 @@ from wattslice.units import (
 
 MAX_HOT_LINES = 8
 """Lines quoted; the JSON report has them all."""
+
+MAX_ALIKE = 16
+"""Rows of alike launches; the JSON report has them all."""
 
 MAX_ARMS = 8
 """Arms listed; the JSON report has them all."""
@@ -327,13 +332,10 @@ def _with_fix(message: str, fix: str, file: str = "") -> Text:
 MAX_ADVICE = 6
 """Pieces of advice told; the JSON report has them all."""
 
-_HOT_LINE = "PW040"
-"""The table of the hottest lines shows it already."""
-
 
 def advice_shown(kernel: KernelAnalysis) -> tuple[Advice, ...]:
     """What the section tells, most joules first."""
-    return tuple(advice for advice in kernel.advice if advice.rule != _HOT_LINE)[:MAX_ADVICE]
+    return tuple(advice for advice in kernel.advice if advice.rule != HOT_LINE)[:MAX_ADVICE]
 
 
 def advice_table(kernel: KernelAnalysis, width: int) -> Table:
@@ -406,15 +408,17 @@ def render_text(analysis: Analysis, _findings: tuple[Finding, ...] = (), _status
 
 def _parts(analysis: Analysis, width: int) -> Iterator[RenderableType]:
     yield header(analysis)
-    if len(analysis.kernels) >= SUMMARY_FROM:
-        yield from ("", _summary(analysis, width))
     kernels = without_suppressed(analysis)
-    for kernel in kernels:
+    groups = grouped(kernels, analysis)
+    if len(kernels) >= SUMMARY_FROM:
+        yield from ("", _summary(groups, width))
+    told: set[tuple[str, Assumption]] = set()
+    for group in groups:
         yield ""
-        yield from _kernel_parts(kernel, analysis, width)
+        yield from _group_parts(_not_again(group, told), analysis, width)
     # Assumptions, advice and the power limit stand in the kernel's own section.
     own = {kernel.name for kernel in analysis.kernels} - {""}
-    findings = tuple(finding for finding in findings_of(analysis) if finding.kernel not in own)
+    findings = told_once(finding for finding in findings_of(analysis) if finding.kernel not in own)
     if findings:
         yield from ("", section_title("Diagnostics", "", width, "bold"), finding_table(findings, width))
     if findings or any(kernel.assumptions or advice_shown(kernel) for kernel in kernels):
@@ -439,14 +443,18 @@ def header(analysis: Analysis) -> Text:
     return head.append(f"  ·  {counted}", style="dim")
 
 
-def _summary(analysis: Analysis, width: int) -> Table:
-    kernels = analysis.kernels
+def _summary(groups: Sequence[Alike], width: int) -> Table:
+    """A row for each section, with the figures of the launch that it tells in full."""
+    kernels = [group.shown for group in groups]
+    numbers = [len(group.launches) for group in groups]
     names = texts(_told_apart([printable(one.source.qualified_name) for one in kernels], width // 3))
     places = texts(
         tail(f"{printable(kernel.source.file)}:{kernel.source.line}", width // 4) for kernel in kernels
     )
+    several = Column("launch", texts(f"1 of {number}" if number > 1 else "" for number in numbers))
     columns = (
         Column("kernel", names, least=12, wanted=width // 3, cut=True, style="bold"),
+        *([several] if max(numbers) > 1 else ()),
         Column("where", places, give_up=ORNAMENT),
         Column("power", tuple(map(_power_text, kernels)), right=True),
         Column("of limit", tuple(map(_limit_bar, kernels)), give_up=ORNAMENT + 1),
@@ -489,6 +497,83 @@ def _limit_bar(kernel: KernelAnalysis) -> Text:
     if kernel.power is None or not kernel.power_limit_w:
         return Text("")
     return power_bar(kernel.power, kernel.power_limit_w, 14)
+
+
+def _not_again(group: Alike, told: set[tuple[str, Assumption]]) -> Alike:
+    """The launches without what was assumed of their files and an earlier section has `told`."""
+    shown = group.shown
+    new = tuple(entry for entry in shown.assumptions if (shown.source.file, entry) not in told)
+    told.update((shown.source.file, entry) for entry in new if entry.about is About.FILES)
+    launches = (replace(one, assumptions=new) if one is shown else one for one in group.launches)
+    return Alike(tuple(launches))
+
+
+def _group_parts(group: Alike, analysis: Analysis, width: int) -> Iterator[RenderableType]:
+    """The section of alike launches: one of them in full, then the figures of all."""
+    yield from _kernel_parts(group.shown, analysis, width)
+    if len(group.launches) > 1:
+        yield from ("", _alike_table(group, width))
+
+
+class _Row(Struct, frozen=True):
+    """What a row of alike launches says besides how many they are, and their names."""
+
+    launch: str
+    limited_by: str = ""
+    power: str = ""
+    time: str = ""
+    energy: str = ""
+
+
+def _row(kernel: KernelAnalysis) -> _Row:
+    launch = kernel.launch
+    times = f" · {launch.times} times" if (launch.times or 1) > 1 else ""
+    return _Row(
+        geometry(launch.grid, launch.block) + times,
+        kernel.limited_by or _NOTHING,
+        power(kernel.power_w),
+        time(kernel.time_s),
+        energy(kernel.energy_j),
+    )
+
+
+def _alike_table(group: Alike, width: int) -> Table:
+    """The launches of a section, with the same figures in one row: how many of them, and their names where
+    these are not all the same.
+    """
+    names = [printable(one.source.qualified_name) for one in group.launches]
+    rows: dict[_Row, list[str]] = {}
+    for kernel, name in zip(group.launches, _arguments_of(names), strict=True):
+        rows.setdefault(_row(kernel), []).append(name)
+    numbers = [str(len(same)) for same in rows.values()]
+    told = list(rows)
+    if left_out := told[MAX_ALIKE:]:
+        more = sum(len(rows[row]) for row in left_out)
+        told[MAX_ALIKE:], numbers[MAX_ALIKE:] = [_Row("more, of other figures")], [str(more)]
+    instances = texts(", ".join(dict.fromkeys(rows.get(row, ()))) for row in told)
+    are_named = len(set(names)) > 1
+    columns = (
+        Column(f"  {len(names)} alike", texts(f"  {number}" for number in numbers), style="dim"),
+        *([Column("instance", instances, least=12, wanted=24, stretch=True, cut=True)] if are_named else ()),
+        Column("launch", texts(row.launch for row in told), least=12, wanted=40),
+        Column(
+            "limited by",
+            texts(row.limited_by for row in told),
+            least=8,
+            wanted=24,
+            stretch=not are_named,
+            give_up=ORNAMENT,
+        ),
+        Column("power", texts(row.power for row in told), right=True),
+        Column("time", texts(row.time for row in told), right=True, give_up=1),
+        Column("energy", texts(row.energy for row in told), right=True, give_up=2),
+    )
+    return fitting_table(columns, width)
+
+
+def _arguments_of(names: Sequence[str]) -> list[str]:
+    """What tells instances of one template apart: `<float, 4>`."""
+    return [name[len(name.partition("<")[0]) :] for name in names]
 
 
 def _kernel_parts(kernel: KernelAnalysis, analysis: Analysis, width: int) -> Iterator[RenderableType]:

@@ -30,6 +30,7 @@ from wattslice.frontend.cuda.clang.parse import raw_parse
 from wattslice.frontend.cuda.clang.session import parse_cuda
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.frontend.parse_options import ParseOptions
+from wattslice.launches.launch import About
 from wattslice.pipeline.files import FileAnalysis, analyze_file
 from wattslice_tools.wild.checkouts import text_facts
 
@@ -217,7 +218,7 @@ def _kernel_facts(
 
 def _is_computed(launch: KernelAnalysis) -> bool:
     """True when values for host variables would settle grid and block, no `--launch` needed."""
-    told = [a for a in launch.assumptions if a.rule == "PW011" and "decides how often" not in a.message]
+    told = [a for a in launch.assumptions if a.rule == "PW011" and a.about is not About.TIMES]
     fixes = [a.fix or "" for a in told]
     assumed = launch.launch.source is LaunchSource.ASSUMED
     return assumed and bool(fixes) and all(fix.startswith("--set") for fix in fixes)

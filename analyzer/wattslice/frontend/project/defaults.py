@@ -32,7 +32,7 @@ _FEWEST_USES = 3
 
 def doubtful_defaults(source: Path, text: str, given: Collection[str]) -> Iterator[ir.AssumedOfText]:
     """Those in a text that build files around it name; `given`: the definitions that are known."""
-    known = {*map(_name_of, given)}
+    known = {*map(name_of, given)}
     found = {m[1]: m for m in _DEFAULT.finditer(text) if m[1] not in known}
     used = {name: m for name, m in found.items() if len(re.findall(rf"\b{name}\b", text)) >= _FEWEST_USES}
     folders = folders_above(source.resolve()) if used else ()
@@ -49,7 +49,7 @@ def doubtful_defaults(source: Path, text: str, given: Collection[str]) -> Iterat
 def other_builds(source: Path, options: ParseOptions, texts: Sequence[str]) -> Iterator[ir.AssumedOfText]:
     """How else the build compiles a file, where that defines what its texts, headers among them, name."""
     for other in options.others:
-        names = {_name_of(one) for one in {*other.definitions} ^ {*options.defines}}
+        names = {name_of(one) for one in {*other.definitions} ^ {*options.defines}}
         if any(re.search(rf"\b{name}\b", text) for name in names for text in texts):
             own, flags = (
                 " ".join(f"-D {one}" for one in given) or "no -D"
@@ -59,7 +59,8 @@ def other_builds(source: Path, options: ParseOptions, texts: Sequence[str]) -> I
             yield ir.AssumedOfText(str(source), 1, message, "-D NAME=VALUE")
 
 
-def _name_of(definition: str) -> str:
+def name_of(definition: str) -> str:
+    """Of a macro: `NAME` of `NAME(a)=a`."""
     return re.split(r"[=(]", definition)[0]
 
 

@@ -124,18 +124,31 @@ def with_build_flags(path: Path, options: ParseOptions) -> ParseOptions:
         own = found.include_dirs[len(options.include_dirs) :]
         if found != replace(options, compile_commands=database.parent):
             inside = (followed(folder) for folder in own)
-            kept = tuple(folder for folder in inside if folder.is_relative_to(top) and is_folder(folder))
-            folders = (*options.include_dirs, *kept)
+            kept = [folder for folder in inside if folder.is_relative_to(top) and is_folder(folder)]
+            folders = (*options.include_dirs, *(as_asked(folder, path) for folder in kept))
             return replace(found, include_dirs=folders, compile_commands=None, unread=tuple(unread))
     flags = compile_flags(path)
     return replace(
         options,
-        include_dirs=(*options.include_dirs, *flags.include_directories),
+        include_dirs=(
+            *options.include_dirs,
+            *(as_asked(folder, path) for folder in flags.include_directories),
+        ),
         defines=(*flags.definitions, *options.defines),
         unread=tuple(unread),
         fast_math=flags.fast_math if options.fast_math is None else options.fast_math,
         others=flags.others,
     )
+
+
+def as_asked(folder: Path, path: Path) -> Path:
+    """A folder below the current one relative to it, where the file is named so: messages name a header by
+    the folder that it is found in.
+    """
+    if path.is_absolute() or folder.is_relative_to(STUBS):
+        return folder
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
 def _words(fields: dict[str, Any]) -> list[str]:

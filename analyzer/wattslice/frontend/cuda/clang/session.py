@@ -36,6 +36,7 @@ from wattslice.frontend.cuda.clang.flags import (
     KEEP_GOING,
     PRELUDE,
     STUBS,
+    as_asked,
     is_c,
     language_flags,
     user_flags,
@@ -160,7 +161,8 @@ class Clock:
 class _HeaderSearch(Struct, frozen=True):
     """Folders found so far for headers that no include folder has; our fallback headers come last.
 
-    `joined`: headers that clang has to see otherwise than they are (`as_clang_reads`).
+    `source`: the file as it is named. `joined`: headers that clang has to see otherwise than they are
+    (`as_clang_reads`).
     """
 
     source: Path
@@ -176,7 +178,8 @@ class _HeaderSearch(Struct, frozen=True):
             if name in self.asked:
                 continue
             self.asked.append(name)
-            folder = find_header(name, self.source, self.files)
+            found = find_header(name, self.source.resolve(), self.files)
+            folder = None if found is None else as_asked(found, self.source)
             if folder is None and os.path.isfile(FALLBACK_STUBS / name):  # noqa: PTH113  (a name that is too long is none)
                 folder = FALLBACK_STUBS
             if folder is not None and folder not in self.folders:
@@ -264,7 +267,7 @@ def parse_with_repairs(
 
     Raises `FrontendError` when clang gives up, would crash, or takes too long.
     """
-    search = _HeaderSearch(file.resolve(), files)
+    search = _HeaderSearch(file, files)
     own = files.text_of(file)
     # What is known of the texts is given from memory: they may change on the disk, or be newer than it.
     unsaved = ((file, as_clang_reads(own)),)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from ctypes import ArgumentError
+from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct, field
@@ -318,7 +319,17 @@ class Body:
                 if unit.is_device_launch(error):
                     unit.report("PW006", ir.Severity.NOTE, where, ir.DEVICE_LAUNCH)
                     continue
-                self.hole("PW001", where, f"not understood: {error.message}")
+                self.hole("PW001", where, f"not understood: {error.message}{self._undeclared_at(where)}")
+
+    def _undeclared_at(self, where: Span) -> str:
+        """The names in a line that nothing declares: what clang says of it rests on a guess at them."""
+        parsed = self.unit.parsed
+        if not parsed.recovered.declared:
+            return ""
+        line = parsed.files.text_of(Path(where.file)).split(b"\n")[where.line - 1].decode("utf-8", "replace")
+        words = dict.fromkeys(re.findall(r"\w+", line))
+        names = [f"'{word}'" for word in words if word in parsed.recovered.unknown]
+        return f" (nothing declares {', '.join(names)})" if names else ""
 
 
 # ---------------------------------------------------------------------------

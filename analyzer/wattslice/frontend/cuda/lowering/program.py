@@ -30,7 +30,8 @@ from wattslice.frontend.cuda.lowering.memory import note_parameter
 from wattslice.frontend.cuda.lowering.statements import as_block
 from wattslice.frontend.cuda.lowering.types import UINT64, decayed, is_wide_record
 from wattslice.frontend.cuda.lowering.unit import Unit, qualified_name
-from wattslice.frontend.project.defaults import doubtful_defaults, other_builds
+from wattslice.frontend.project.conditionals import left_out
+from wattslice.frontend.project.defaults import doubtful_defaults, name_of, other_builds
 from wattslice.ir import (
     Block,
     Function,
@@ -122,6 +123,10 @@ def _assumed(parsed: ParsedUnit) -> Iterator[ir.AssumedOfText]:
     if parsed.options.others:
         yield from other_builds(parsed.path, parsed.options, _texts(parsed))
     yield from _assumed_types(parsed, text)
+    if parsed.recovered.unknown:
+        paths = (parsed.path, *parsed.included_files)
+        texts = tuple(zip(map(str, paths), _texts(parsed), strict=True))
+        yield from left_out(texts, parsed.recovered.unknown, set(map(name_of, parsed.options.defines)))
 
 
 def _texts(parsed: ParsedUnit) -> tuple[str, ...]:

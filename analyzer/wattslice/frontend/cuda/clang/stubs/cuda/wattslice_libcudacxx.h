@@ -8,12 +8,12 @@ enum memory_order { memory_order_relaxed, memory_order_acquire, memory_order_rel
 enum pipeline_role { producer, consumer }; namespace pipeline_role_ {}
 template <unsigned long N> struct aligned_size_t { WS_HD explicit aligned_size_t(unsigned long); WS_HD operator unsigned long() const; };
 template <thread_scope S, class C = void> struct barrier {
-  struct arrival_token {}; barrier() = default; WS_HD explicit barrier(long); WS_D arrival_token arrive(long = 1) const;
+  unsigned long long native; struct arrival_token {}; barrier() = default; WS_HD explicit barrier(long); WS_D arrival_token arrive(long = 1) const;
   WS_D void wait(arrival_token&&) const; WS_D void arrive_and_wait() const; WS_D void arrive_and_drop() const;
 };
 template <class B> WS_D void init(B*, long);
 template <class B> WS_D auto device_barrier_native_handle(B&) -> unsigned long long*;
-template <thread_scope S, int N> struct pipeline_shared_state { pipeline_shared_state() = default; };
+template <thread_scope S, int N> struct pipeline_shared_state { unsigned long long native[2 * N + 1]; pipeline_shared_state() = default; };
 template <thread_scope S> struct pipeline {
   WS_D void producer_acquire(); WS_D void producer_commit(); WS_D void consumer_wait(); WS_D void consumer_release(); WS_D bool quit();
 };

@@ -111,6 +111,7 @@ struct TensorOptions { TensorOptions(); TensorOptions(ScalarType); TensorOptions
 namespace cuda { struct CUDAStream { cudaStream_t stream() const; operator cudaStream_t() const; void synchronize() const; bool query() const; Device device() const; signed char device_index() const; long id() const; int priority() const; }; CUDAStream getCurrentCUDAStream(int = -1); struct CUDAGuard { explicit CUDAGuard(int); explicit CUDAGuard(Device); }; struct OptionalCUDAGuard { OptionalCUDAGuard(); explicit OptionalCUDAGuard(Device); explicit OptionalCUDAGuard(optional<Device>); explicit OptionalCUDAGuard(int); }; struct CUDAStreamGuard { explicit CUDAStreamGuard(CUDAStream); };
 int current_device(); int device_count(); void set_device(int); int MaybeSetDevice(int); void device_synchronize(); CUDAStream getDefaultCUDAStream(int = -1); CUDAStream getStreamFromPool(bool = false, int = -1); }
 }
+namespace detail { c10::ScalarType scalar_type(c10::ScalarType); }
 namespace at {
 template <class T> struct numeric_limits : std::numeric_limits<T> { static constexpr T lower_bound() { return std::numeric_limits<T>::lowest(); } static constexpr T upper_bound() { return std::numeric_limits<T>::max(); } };
 using namespace c10; using c10::ScalarType; using c10::Half; using c10::BFloat16; using c10::IntArrayRef;
