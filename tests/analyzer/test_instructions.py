@@ -1235,6 +1235,35 @@ def test_members_of_a_record_are_loaded_together_past_an_arm_that_is_only_select
     assert mix.number(K.LDG) == loads
 
 
+INNER = "for (int i = 0; i < 3; i++)"
+
+
+@pytest.mark.parametrize(
+    ("number", "loops"),
+    [
+        (9, f"for (int j = 0; j < 3; j++) {INNER} v[k++] = b[j * n + t + i];"),
+        (9, f"for (int j = -1; j <= 1; j++) {INNER} {{ v[k] = b[j * n + t + i]; k++; }}"),
+        (6, "for (int j = 0; j < 3; j++) for (int i = 0; i <= j; i++) v[k++] = b[j * n + t + i];"),
+        (8, f"for (int j = 0; j < 3; j++) {INNER} if (i != 1 || j != 1) v[k++] = b[j * n + i];"),
+        (
+            12,
+            f"for (int h = 0; h < 2; h++) for (int j = 0; j < 2; j++) {INNER} v[k++] = b[h * n + j * 9 + i];",
+        ),
+    ],
+)
+def test_an_index_that_counts_on_through_two_loops_is_known_in_each_copy(number: int, loops: str):
+    """Truth: SASS of nvcc 13 for sm_80 has one LDG for each element and no local memory."""
+    sum_ = f"float s = 0; for (int i = 0; i < {number}; i++) s += v[i] * i; a[t] = s;"
+    mix = mix_of(f"int t = threadIdx.x, k = 0; float v[{number}]; {loops} {sum_}")
+    assert (mix.number(K.LDG), mix.local_accesses) == (number, 0)
+
+
+def test_an_index_that_data_count_on_stays_unknown():
+    loops = f"for (int j = 0; j < 3; j++) {INNER} if (b[j * n + i] > 0) v[k++] = b[j * n + i];"
+    sum_ = "float s = 0; for (int i = 0; i < 9; i++) s += v[i] * i; a[0] = s;"
+    assert mix_of(f"int k = 0; float v[9]; {loops} {sum_}").local_accesses > 0
+
+
 @pytest.mark.parametrize(("test", "lops"), [("i % (2 * t) == 0", 7), ("n & t", 1)])
 def test_remainders_by_powers_are_no_tests_of_single_bits(test, lops):
     # SASS of nvcc 13: LOP3.LUT P0, RZ, R3, 0x7f for each remainder; R2P takes neighbouring bits together

@@ -451,6 +451,8 @@ class _Charger:
             # one of them in full, each other one stride on from the pointer before
             rest = 1.0 - 1.0 / copies
             value.cost = ((InstructionKind.IADD, 2.0 / copies), (InstructionKind.IMAD, rest))
+            if any(term.step is not None and term.bits == 64 for term, _ in index):
+                value.cost = ((InstructionKind.IADD, 2.0),)  # a stride of 64 bits is no operand of IMAD.WIDE
             if indices[0] is self.sums.get(("index", frozenset(index), 64)):
                 indices[0].cost = tuple((kind, number / copies) for kind, number in indices[0].cost)
         if not adds and scale > 1 and all(base.place.level is None for base in bases):
