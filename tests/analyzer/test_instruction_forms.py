@@ -45,6 +45,11 @@ def branches(copies: int, entry: int) -> float:
         (STRIDE + "long long w = st; for (; i < n + 3996; i += w) a[i] = b[i] * x;", 1),
         (STRIDE + "for (; i < (long long)(n + 3996); i += st) a[i] = b[i] * x;", 4),
         (STRIDE + "short w = 32; w += st - 32; for (; i < 4096; i += w) a[i] = b[i] * x;", 4),
+        # all parts of a block alike
+        ("int st = blockDim.x / 4; for (int i = threadIdx.x / 4; i < 1024; i += st) a[i] = b[i] * x;", 1),
+        ("int st = blockDim.x >> 2; for (int i = threadIdx.x >> 2; i < 1024; i += st) a[i] = b[i] * x;", 1),
+        ("int st = blockDim.x / 4; for (int i = threadIdx.x / 8; i < 1024; i += st) a[i] = b[i] * x;", 4),
+        ("int st = blockDim.x / 4; for (int i = threadIdx.x % 4; i < 1024; i += st) a[i] = b[i] * x;", 4),
         # a size of the launch alone, in 64 bits
         ("for (long long i = threadIdx.x; i < 4096; i += blockDim.x) a[i] = b[i] * x;", 1),
     ],

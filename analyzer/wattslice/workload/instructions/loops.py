@@ -25,6 +25,7 @@ from wattslice.ir import (
     Block,
     Break,
     Builtin,
+    BuiltinKind,
     Cast,
     Constant,
     Continue,
@@ -176,6 +177,8 @@ class Loops(Expressions):
         steps = self.steps_of(stmt)
         amount = self.stride_of(stmt)
         stride = None if amount is None else (yield self.expression(amount, stmt.region))
+        if stride is not None and self.is_share_of_block(stmt, stride):
+            stride = None
         level = self.level(stmt, steps, stride)
         outer_stack, outer = self.stack, self.guard
         if not level.is_unrolled:
@@ -383,6 +386,24 @@ class Loops(Expressions):
         is_signed = is_signed and not (self.going_round_of(loop) or loses_sign(bound))
         is_signed = is_signed and (step.amount.type.bits or 64) <= (step.variable.type.bits or 64)
         return step.amount if is_signed and comparison is BinaryOp.LT else None
+
+    def is_share_of_block(self, stmt: Loop, stride: Value) -> bool:
+        """Whether a loop goes from `threadIdx.x / 32` in steps of `blockDim.x / 32`: all warps of a block.
+
+        The compiler makes no copies of that (SASS of nvcc 13), whatever the number and the axis.
+        """
+        (bound,) = _shape(stmt, self.facts.loops[stmt]).bounds
+        start = self.environment.get(bound.induction.variable, _NOTHING)
+        parts = [self.known.divided.get(one) or self.known.shifts.get(one) for one in (start, stride)]
+        if parts[0] is None or parts[1] is None:
+            return False
+        (op, lane, by), (other_op, size, other_by) = parts[0], parts[1]
+        is_same = op is other_op and by.number is not None and by.number == other_by.number
+        return is_same and any(
+            lane is self.available.get(("builtin", BuiltinKind.THREAD_IDX, axis))
+            and size is self.available.get(("builtin", BuiltinKind.BLOCK_DIM, axis))
+            for axis in range(3)
+        )
 
     def is_decided(self, condition: Expr, stmt: Loop, *, full: bool) -> bool:
         """Whether no thread and no iteration changes a condition, which has a loop for each case then.
