@@ -78,6 +78,7 @@ from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
 from wattslice.workload.instructions.constants import is_counted, with_constants
 from wattslice.workload.instructions.expressions import Expressions, Step, Steps, computes_only, working_type
+from wattslice.workload.instructions.forwarding import GROUP
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, call_cost
 from wattslice.workload.instructions.operators import is_power
 from wattslice.workload.instructions.states import few_values, given_in, named_in
@@ -230,6 +231,8 @@ class Loops(Expressions):
         if not level.is_unrolled:
             self.cut()
         if not level.is_left:
+            made = level.copies if level.is_unrolled else float(stmt.unroll or min(level.unroll, GROUP))
+            self.forward_in_copies(level, made)
             self.keep_in_registers(level, stores_stay=Trait.ASSEMBLY in facts.has and not level.is_unrolled)
         self.accesses = around + self.accesses if outer_stack else []
         self.stack, self.guard = outer_stack, outer
