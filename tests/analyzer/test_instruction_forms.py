@@ -39,10 +39,66 @@ def branches(copies: int, entry: int) -> float:
         (STRIDE + "for (; i < 4096; i += st) a[i] = __shfl_xor_sync(~0u, b[i], 1);", 1),
         (STRIDE + "for (; i < 4096; i += st) { a[i] = b[i]; __syncthreads(); }", 1),
         (STRIDE + "for (; i < 4096; i += st) a[i] = __ldg(b + i);", 1),
+        # what is narrower, or of another sign, than what it is compared with or steps by
+        (STRIDE + "long long m = n + 9196ll * (n - 99) - 5200; for (; i < m; i += st) a[i] = b[i] * x;", 1),
+        (STRIDE + "for (; i < n + 3996u; i += st) a[i] = b[i] * x;", 1),
+        (STRIDE + "long long w = st; for (; i < n + 3996; i += w) a[i] = b[i] * x;", 1),
+        (STRIDE + "for (; i < (long long)(n + 3996); i += st) a[i] = b[i] * x;", 4),
+        (STRIDE + "short w = 32; w += st - 32; for (; i < 4096; i += w) a[i] = b[i] * x;", 4),
+        # all parts of a block alike
+        ("int st = blockDim.x / 4; for (int i = threadIdx.x / 4; i < 1024; i += st) a[i] = b[i] * x;", 1),
+        ("int st = blockDim.x >> 2; for (int i = threadIdx.x >> 2; i < 1024; i += st) a[i] = b[i] * x;", 1),
+        ("int st = blockDim.x / 4; for (int i = threadIdx.x / 8; i < 1024; i += st) a[i] = b[i] * x;", 4),
+        ("int st = blockDim.x / 4; for (int i = threadIdx.x % 4; i < 1024; i += st) a[i] = b[i] * x;", 4),
+        # a size of the launch alone, in 64 bits
+        ("for (long long i = threadIdx.x; i < 4096; i += blockDim.x) a[i] = b[i] * x;", 1),
     ],
 )
 def test_a_loop_whose_stride_the_run_tells_is_unrolled_where_it_cannot_wrap(body: str, copies: int):
     assert mix_of(body).number(K.BRANCH) == branches(copies, 3 if copies > 1 else 1)
+
+
+@pytest.mark.parametrize(
+    ("loop", "copies"),
+    [
+        # an int that goes to a wider limit: counted only from a number upwards
+        ("for (int k = 0; k < m; k++) s += b[k];", 16),
+        ("for (int k = i; k < m; k++) s += b[k];", 1),
+        ("for (int k = i; k < m; k += 32) s += b[k];", 1),
+        ("int k = i; while (k < m) { s += b[k]; k += 32; }", 1),
+        ("for (int k = 0; k < m; k += 4) s += b[k];", 4),
+        ("for (int k = i; k < (size_t)m; k += 32) s += b[k];", 1),
+        ("for (unsigned k = 0; k < m; k++) s += b[k];", 1),
+        ("for (short k = 0; k < n; k += 2) s += b[k];", 1),
+        ("for (short k = 0; k < n; k++) s += b[k];", 16),
+        ("for (unsigned char k = 0; k < n; k++) s += b[k];", 1),
+        # a limit that is a number, or that an int holds
+        ("for (int k = i; k < 4096ll; k += 32) s += b[k];", 16),
+        ("for (int k = i; k < (long long)(n * 128); k += 32) s += b[k];", 16),
+        # an int that meets its limit without a sign
+        ("for (int k = i; k < u; k += 32) s += b[k];", 4),
+        ("for (int k = 0; k < u; k += 32) s += b[k];", 16),
+        ("for (int k = i; k < u; k++) s += b[k];", 16),
+        # counters of 64 bits
+        ("for (long long k = i; k < m; k += 32) s += b[k];", 16),
+        ("for (long long k = 0; k < m; k += 32) s += b[k];", 16),
+        ("for (long long k = i; k < m; k++) s += b[k];", 16),
+        ("for (long long k = m; k > 0; k--) s += b[k];", 16),
+        ("for (long long k = 0; k < m; k++) s += b[k];", 4),
+        ("for (size_t k = 0; k < m; k++) s += b[k];", 4),
+        ("for (size_t k = t; k < m; k++) s += b[k];", 16),
+        ("for (size_t k = t; k < m; k += 32) s += b[k];", 4),
+        ("for (const float* p = b; p < b + m; p++) s += *p;", 4),
+        ("for (const float* p = b; p != b + m; p++) s += *p;", 16),
+    ],
+)
+def test_types_decide_whether_the_compiler_knows_the_way_of_a_counter(loop: str, copies: int):
+    """Truth: the loads in the loops of SASS of nvcc 13 for sm_80."""
+    body = f"float s = 0; int i = threadIdx.x; unsigned t = i; {loop} a[i] = s;"
+    text = f"__global__ void k(float* a, float* b, int n, long long m, unsigned u) {{ {body} }}\n"
+    mix = lower_instructions(*launched(f"{text}int main() {{ k<<<1, 32>>>(0, 0, 32, 4096, 4096); }}"))
+    each = mix.number(K.BRANCH) / (mix.number(K.LDG) + 1)
+    assert copies == (1 if each > 0.5 else 4 if each > 0.2 else 16)
 
 
 def test_the_way_is_divided_by_the_stride_once_before_the_loop():

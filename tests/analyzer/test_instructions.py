@@ -1235,6 +1235,80 @@ def test_members_of_a_record_are_loaded_together_past_an_arm_that_is_only_select
     assert mix.number(K.LDG) == loads
 
 
+@pytest.mark.parametrize(
+    ("stored", "loaded", "more"),
+    [
+        # SASS of nvcc 13 for sm_80, 64 iterations: 491, 427, 361 and 361 instructions
+        ("a[k * n + t + 1]", "b[k * n + t + 1]", 128),
+        ("a[k * n + t]", "b[k * n + t + 1]", 64),
+        ("a[k * n + t]", "b[k * n + t - 1]", 0),
+        ("a[k * n + t - 1]", "b[k * n + t - 1]", 0),
+    ],
+)
+def test_a_number_added_to_an_index_of_rows_is_added_anew_in_each_copy(stored: str, loaded: str, more: int):
+    def total(stored: str, loaded: str) -> float:
+        return mix_of(f"int t = threadIdx.x; for (int k = 0; k < n - 36; k++) {stored} = 2 * {loaded};").total
+
+    assert total(stored, loaded) - total("a[k * n + t]", "b[k * n + t]") == pytest.approx(more)
+
+
+@pytest.mark.parametrize(
+    ("loop", "per_sixteen"),
+    [
+        # what the copy before has stored: in the first copy of a round
+        ("for (int i = 1; i < 513; i++) p[i] += p[i - 1];", 17),
+        ("for (int i = 0; i < 512; i++) p[i + 1] = p[i] * x;", 1),
+        ("for (int i = 512; i > 0; i--) p[i] += p[i + 1];", 17),
+        ("for (int i = 1; i < 513; i++) p[i] = p[i - 1] + p[i + 1];", 17),
+        ("for (int i = 1; i < 513; i++) p[i] = b[i] + p[i - 1];", 17),
+        # of two copies before, and what the copy before has loaded: in one of four
+        ("for (int i = 2; i < 514; i++) p[i] = p[i - 1] + p[i - 2];", 5),
+        ("for (int i = 1; i < 513; i++) p[i] = p[i - 1] + p[i] + p[i + 1];", 21),
+        # not of four copies before, nor where another store may lie on it
+        ("for (int i = 4; i < 516; i++) p[i] = p[i - 4] * x;", 16),
+        ("for (int i = 1; i < 513; i++) { p[i] = p[i - 1] * x; q[i] = x; }", 16),
+    ],
+)
+def test_what_a_copy_before_has_in_a_register_is_not_loaded_again(loop: str, per_sixteen: int):
+    """Truth: LDG in the loops of SASS of nvcc 13 for sm_80, of 512 iterations in 32 rounds."""
+    mix = mix_of(f"float* p = a + n * threadIdx.x; float* q = b + n * threadIdx.x; {loop}")
+    assert mix.number(K.LDG) == pytest.approx(per_sixteen * 32)
+
+
+def test_an_unrolled_sum_in_place_loads_each_element_once():
+    mix = mix_of("float* p = a + n * threadIdx.x; for (int i = 1; i < 16; i++) p[i] += p[i - 1];")
+    assert (mix.number(K.LDG), mix.number(K.STG)) == (16, 15)
+
+
+INNER = "for (int i = 0; i < 3; i++)"
+
+
+@pytest.mark.parametrize(
+    ("number", "loops"),
+    [
+        (9, f"for (int j = 0; j < 3; j++) {INNER} v[k++] = b[j * n + t + i];"),
+        (9, f"for (int j = -1; j <= 1; j++) {INNER} {{ v[k] = b[j * n + t + i]; k++; }}"),
+        (6, "for (int j = 0; j < 3; j++) for (int i = 0; i <= j; i++) v[k++] = b[j * n + t + i];"),
+        (8, f"for (int j = 0; j < 3; j++) {INNER} if (i != 1 || j != 1) v[k++] = b[j * n + i];"),
+        (
+            12,
+            f"for (int h = 0; h < 2; h++) for (int j = 0; j < 2; j++) {INNER} v[k++] = b[h * n + j * 9 + i];",
+        ),
+    ],
+)
+def test_an_index_that_counts_on_through_two_loops_is_known_in_each_copy(number: int, loops: str):
+    """Truth: SASS of nvcc 13 for sm_80 has one LDG for each element and no local memory."""
+    sum_ = f"float s = 0; for (int i = 0; i < {number}; i++) s += v[i] * i; a[t] = s;"
+    mix = mix_of(f"int t = threadIdx.x, k = 0; float v[{number}]; {loops} {sum_}")
+    assert (mix.number(K.LDG), mix.local_accesses) == (number, 0)
+
+
+def test_an_index_that_data_count_on_stays_unknown():
+    loops = f"for (int j = 0; j < 3; j++) {INNER} if (b[j * n + i] > 0) v[k++] = b[j * n + i];"
+    sum_ = "float s = 0; for (int i = 0; i < 9; i++) s += v[i] * i; a[0] = s;"
+    assert mix_of(f"int k = 0; float v[9]; {loops} {sum_}").local_accesses > 0
+
+
 @pytest.mark.parametrize(("test", "lops"), [("i % (2 * t) == 0", 7), ("n & t", 1)])
 def test_remainders_by_powers_are_no_tests_of_single_bits(test, lops):
     # SASS of nvcc 13: LOP3.LUT P0, RZ, R3, 0x7f for each remainder; R2P takes neighbouring bits together

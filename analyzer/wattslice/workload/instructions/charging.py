@@ -117,6 +117,7 @@ class _Charger:
         self.products: dict[Value, Value] = {}  # of a fused multiply-add
         self.scaling: set[tuple[LoopLevel | None, int]] = set()  # loops with an element size in a register
         self.shares: dict[Value, float] = {}  # of the copies of an address, those that something accesses
+        self.beyond: dict[Value, float] = {}  # addresses: the share of accesses that lie behind them
         self.moved: set[tuple[LoopLevel, frozenset[tuple[Value, int]]]] = set()  # indices that copies step
         self.copying: set[LoopLevel] = set()  # loops that copy a pointer in each round
         self.takes_along: set[Value] = set()  # linear forms whose cost has the products in them already
@@ -298,6 +299,7 @@ class _Charger:
         for value, needing in users.items():
             if value.shape is Shape.ADDRESS and all(user.access is not None for user in needing):
                 self.shares[value] = max(min(1.0, _number(user.cost)) for user in needing)
+                self.beyond[value] = _share_behind(needing)
         return found
 
     def note_copies(self, sums: list[Value], users: Mapping[Value, list[Value]]) -> None:
@@ -451,6 +453,8 @@ class _Charger:
             # one of them in full, each other one stride on from the pointer before
             rest = 1.0 - 1.0 / copies
             value.cost = ((InstructionKind.IADD, 2.0 / copies), (InstructionKind.IMAD, rest))
+            if any(term.step is not None and term.bits == 64 for term, _ in index):
+                value.cost = ((InstructionKind.IADD, 2.0),)  # a stride of 64 bits is no operand of IMAD.WIDE
             if indices[0] is self.sums.get(("index", frozenset(index), 64)):
                 indices[0].cost = tuple((kind, number / copies) for kind, number in indices[0].cost)
         if not adds and scale > 1 and all(base.place.level is None for base in bases):
@@ -591,6 +595,8 @@ class _Charger:
             steps = 2.0 if value.form.is_unsigned else 1.0  # an index that may wrap, widened each time
             kind, each = (InstructionKind.IADD, 2.0) if adds else (InstructionKind.IMAD, steps)
             value.cost = ((kind, each * share),)
+            if not adds and loop.unroll > 1.0:  # each copy takes what is added to an index out, and in again
+                value.cost += ((InstructionKind.IADD, self.beyond.get(value, 0.0) * share),)
             index = (loop, frozenset(pair for pair in (*moving, *outside) if not pair[0].is_pointer))
             if loop.scales_counter and loop.unroll > 1.0 and not adds and index not in self.moved:
                 self.moved.add(index)  # an index in 32 bits, from which each round makes an address
@@ -672,6 +678,13 @@ def _stepping_copies(index: Terms) -> float:
         return 1.0
     level = moving[0].place.level
     return 1.0 if level is None else level.unroll
+
+
+def _share_behind(users: list[Value]) -> float:
+    """Whether accesses at an address lie behind it, `p[i * w + 1]`: 1 where all do, a half where some do."""
+    spans = [user.access.span for user in users if user.access is not None]
+    behind = [span is not None and min(span.offsets) > 0 for span in spans]
+    return (any(behind) + all(behind)) / 2 if behind else 0.0
 
 
 def _number(cost: Cost) -> float:

@@ -25,6 +25,7 @@ from wattslice.ir import (
     Block,
     Break,
     Builtin,
+    BuiltinKind,
     Cast,
     Constant,
     Continue,
@@ -53,7 +54,6 @@ from wattslice.ir import (
     Type,
     TypeKind,
     Unary,
-    UnaryOp,
     Variable,
     children,
     nested_statements,
@@ -67,7 +67,6 @@ from wattslice.ir.loops import (
     Bound,
     Induction,
     LoopShape,
-    always_evaluated,
     constant_trips,
     last_updates,
     shape_of,
@@ -79,8 +78,10 @@ from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
 from wattslice.workload.instructions.constants import is_counted, with_constants
 from wattslice.workload.instructions.expressions import Expressions, Step, Steps, computes_only, working_type
+from wattslice.workload.instructions.forwarding import GROUP
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, call_cost
 from wattslice.workload.instructions.operators import is_power
+from wattslice.workload.instructions.states import few_values, given_in, named_in
 from wattslice.workload.instructions.value_graph import (
     AT_START,
     EnvironmentKey,
@@ -92,6 +93,7 @@ from wattslice.workload.instructions.value_graph import (
     linear,
     varying,
 )
+from wattslice.workload.instructions.ways import Ahead, loses_sign
 
 FULL_UNROLL_TRIPS = 1024
 """A loop of known, constant trip count is unrolled fully up to this many iterations ..."""
@@ -120,8 +122,6 @@ PARTIAL_UNROLL_SIZE, HALF_UNROLL_SIZE = 60, 87
 
 _SUMS = (BinaryOp.ADD, BinaryOp.SUB)
 _NOTHING = Value(Shape.PLAIN, AT_START)
-_ANOTHER = frozenset((math.inf,))
-_LIMITS = (BinaryOp.MOD, BinaryOp.AND, BinaryOp.XOR)
 _SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
 _SCALINGS = (BinaryOp.MUL, BinaryOp.DIV)
 
@@ -163,6 +163,7 @@ class Loops(Expressions):
         self.breakable: list[Value] = []  # the guards of loops and switches around, in this function
         self.is_machine_code = bool(kernel.machine_instructions)
         self.is_fast = bool(kernel.fast_math)
+        self.going_round: dict[Loop, frozenset[Variable]] = {}  # counters, of the loops met so far
 
     @abstractmethod
     def statement(self, stmt: Stmt) -> Step:
@@ -173,9 +174,12 @@ class Loops(Expressions):
         for inner in stmt.init:
             yield self.statement(inner)
         facts = self.facts.loops[stmt]
-        steps = _steps(stmt, facts)
-        amount = _stride(stmt, facts)
+        self.going_round[stmt] = self.going_round_of(stmt)
+        steps = self.steps_of(stmt)
+        amount = self.stride_of(stmt)
         stride = None if amount is None else (yield self.expression(amount, stmt.region))
+        if stride is not None and self.is_share_of_block(stmt, stride):
+            stride = None
         level = self.level(stmt, steps, stride)
         outer_stack, outer = self.stack, self.guard
         if not level.is_unrolled:
@@ -190,6 +194,8 @@ class Loops(Expressions):
             (key, self.loop_head(key, initial, level, steps, is_settled=key in settled))
             for key, initial in changing.items()
         ]
+        for _, head in (one for one in heads if one[0] in self.going_round[stmt]):
+            head.cost = ((InstructionKind.MOV, 1.0),)  # from where it is added to and widened
         stores = [(space, self.part_of(space, root)) for space, root in facts.stores]
         self.clobber(stores, Trait.BARRIER in facts.has, level)
         around, self.accesses = self.accesses, []
@@ -225,6 +231,8 @@ class Loops(Expressions):
         if not level.is_unrolled:
             self.cut()
         if not level.is_left:
+            made = level.copies if level.is_unrolled else float(stmt.unroll or min(level.unroll, GROUP))
+            self.forward_in_copies(level, made)
             self.keep_in_registers(level, stores_stay=Trait.ASSEMBLY in facts.has and not level.is_unrolled)
         self.accesses = around + self.accesses if outer_stack else []
         self.stack, self.guard = outer_stack, outer
@@ -234,10 +242,10 @@ class Loops(Expressions):
         return None
 
     def level(self, stmt: Loop, steps: _Steps, stride: Value | None) -> LoopLevel:
-        """How the compiler unrolls a loop; `stride`: what it adds where only the run tells (`_stride`)."""
+        """How the compiler unrolls a loop; `stride`: what it adds where only the run tells (`stride_of`)."""
         body = self.facts.blocks[stmt.body]
         constant = self.has_constant_trips(stmt, steps)
-        counters = _counters(stmt, self.facts.loops[stmt])
+        counters = self.counters_of(stmt)
         # a loop that something in it may end is unrolled for the bound in its head alone
         most = self.most_trips(stmt) if constant and body.may_leave else None
         trips = self.trips.get(stmt.region) if most is None else most
@@ -328,6 +336,78 @@ class Loops(Expressions):
             may_load=may_load,
         )
 
+    def steps_of(self, loop: Loop) -> _Steps:
+        """Variables that change once an iteration, and how: at its end; elsewhere integers and pointers that
+        something is added to.
+        """
+        shape = _shape(loop, self.facts.loops[loop])
+        stepped = {update.variable for update in last_updates(loop)}
+        going_round = self.going_round_of(loop)
+        return {
+            update.variable: update
+            for update in shape.inductions
+            if update.variable in stepped or (update.op in _SUMS and not update.variable.type.is_float)
+            if update.variable not in going_round
+        }
+
+    def going_round_of(self, loop: Loop) -> frozenset[Variable]:
+        """The counters that may go round their type; of a loop inside as far as it is known ahead."""
+        if loop in self.going_round:
+            return self.going_round[loop]
+        ahead = Ahead(self.environment, self.known.widened)
+        bounds = _shape(loop, self.facts.loops[loop]).bounds
+        return frozenset(one.induction.variable for one in bounds if ahead.goes_round(one, loop))
+
+    def counters_of(self, loop: Loop) -> _Steps:
+        """Those of `steps_of` that alone decide how often the loop runs, by one limit; none where more does
+        or one may go round.
+        """
+        shape = _shape(loop, self.facts.loops[loop])
+        is_known = is_counted(shape) and not self.going_round_of(loop)
+        found = shape.bounds if is_known else ()
+        return {bound.induction.variable: bound.induction for bound in found}
+
+    def stride_of(self, loop: Loop) -> Expr | None:
+        """What a loop adds to its counter where only the run tells: `i += st` while `i < n`.
+
+        The compiler divides the way by it to unroll the loop. It has to be signed, for what is unsigned may
+        wrap (`i += blockDim.x`), and no other lane may take part in the loop. None for others.
+        """
+        shape = _shape(loop, self.facts.loops[loop])
+        if shape.has_other_conjuncts or len(shape.bounds) != 1:
+            return None
+        if not self.facts.loops[loop].has.isdisjoint((Trait.ASSEMBLY, Trait.MEETS_OTHERS, Trait.BARRIER)):
+            return None
+        (bound,) = shape.bounds
+        step, comparison = bound.induction, bound.comparison
+        if isinstance(step.amount, int) or _is_constant(step) or step.op is not BinaryOp.ADD:
+            return None
+        if _is_bare_size(step.amount):
+            return None
+        types = (step.variable.type, step.amount.type)
+        is_signed = all(type_.kind is TypeKind.INT and type_.signed for type_ in types)
+        is_signed = is_signed and not (self.going_round_of(loop) or loses_sign(bound))
+        is_signed = is_signed and (step.amount.type.bits or 64) <= (step.variable.type.bits or 64)
+        return step.amount if is_signed and comparison is BinaryOp.LT else None
+
+    def is_share_of_block(self, stmt: Loop, stride: Value) -> bool:
+        """Whether a loop goes from `threadIdx.x / 32` in steps of `blockDim.x / 32`: all warps of a block.
+
+        The compiler makes no copies of that (SASS of nvcc 13), whatever the number and the axis.
+        """
+        (bound,) = _shape(stmt, self.facts.loops[stmt]).bounds
+        start = self.environment.get(bound.induction.variable, _NOTHING)
+        parts = [self.known.divided.get(one) or self.known.shifts.get(one) for one in (start, stride)]
+        if parts[0] is None or parts[1] is None:
+            return False
+        (op, lane, by), (other_op, size, other_by) = parts[0], parts[1]
+        is_same = op is other_op and by.number is not None and by.number == other_by.number
+        return is_same and any(
+            lane is self.available.get(("builtin", BuiltinKind.THREAD_IDX, axis))
+            and size is self.available.get(("builtin", BuiltinKind.BLOCK_DIM, axis))
+            for axis in range(3)
+        )
+
     def is_decided(self, condition: Expr, stmt: Loop, *, full: bool) -> bool:
         """Whether no thread and no iteration changes a condition, which has a loop for each case then.
 
@@ -337,7 +417,7 @@ class Loops(Expressions):
             case Read(place=place):
                 if place.variable not in self.facts.loops[stmt].written:
                     return self.environment.get(place.variable, _NOTHING).is_uniform
-                given = _given(stmt).get(place.variable, [])
+                given = given_in(stmt).get(place.variable, [])
                 number = self.number_of_values(place.variable, given) if given else 0
                 return number > 0 and (full or PARTIAL_UNROLL % number == 0)
             case Builtin():
@@ -384,7 +464,7 @@ class Loops(Expressions):
         regions = {level.entry_region: level.trips for level in self.stack if level.has_constant_trips}
         for loop in self.facts.loops:
             if (trips := regions.get(loop.region)) is not None:
-                counters.update(dict.fromkeys(_steps(loop, self.facts.loops[loop]), trips))
+                counters.update(dict.fromkeys(self.steps_of(loop), trips))
         others = _bounds(stmt) - frozenset(steps)
         if not steps or not others or not all(map(_is_constant, steps.values())):
             return None
@@ -406,7 +486,7 @@ class Loops(Expressions):
         size, follows_counter = facts.size_in(own), False
         for loop in facts.inner_loops:
             body = self.facts.blocks[loop.body]
-            steps = _counters(loop, self.facts.loops[loop])
+            steps = self.counters_of(loop)
             trips = self.trips.get(loop.region)
             if trips is None or not steps or body.may_leave or loop.unroll == 1:
                 return None
@@ -439,7 +519,7 @@ class Loops(Expressions):
         for loop in body.inner_loops:
             inner = self.facts.blocks[loop.body]
             whole = self.facts.loops[loop]
-            if Trait.BARRIER not in inner.has and _unrolls(inner, _counters(loop, whole)):
+            if Trait.BARRIER not in inner.has and _unrolls(inner, self.counters_of(loop)):
                 size += (TRIANGLE_COPIES - 1) * whole.size + TRIANGLE_TESTS
         return size
 
@@ -488,10 +568,9 @@ class Loops(Expressions):
         return min(known, default=None)
 
     def is_long_way(self, stmt: Loop) -> bool:
-        """Whether the way to the bound has 64 bits, and its sign matters."""
+        """Whether the way to the bound is one for which a loop has few copies."""
         bounds = _shape(stmt, self.facts.loops[stmt]).bounds
-        types = (bound.induction.variable.type for bound in bounds if bound.comparison is not BinaryOp.NE)
-        return any((type_.bits or 64) > 32 for type_ in types)
+        return any(map(Ahead(self.environment, self.known.widened).has_few_copies, bounds))
 
     def is_fixed_way(self, bound: Bound) -> bool:
         """Whether a counter has a constant way to go: `p != p0 + 64` from `p0` on."""
@@ -532,7 +611,11 @@ class Loops(Expressions):
         machine. Of one that is not fully unrolled those of few values, which come again.
         """
         others: set[Variable] = set()
-        given = _given(stmt, others)
+        own = frozenset(steps)
+        are_unrolled = (
+            level.is_unrolled and self.copies_of(self.facts.blocks[stmt.body], own, own) is not None
+        )
+        given = given_in(stmt, others, are_unrolled=are_unrolled)
         found = {
             variable
             for variable in given.keys() - others - steps.keys()
@@ -581,7 +664,7 @@ class Loops(Expressions):
             if inside.inner_loops:
                 yield from self.innermost(inside)
             else:
-                yield _counters(loop, self.facts.loops[loop])
+                yield self.counters_of(loop)
 
     def fits(self, stmt: Loop, own: frozenset[Variable], trips: float, size: float) -> bool:
         """Whether all copies of a body of `size` operations, in a loop over `own`, are few enough.
@@ -590,9 +673,9 @@ class Loops(Expressions):
         copies are made. What comes of branches over constants is not, if it is another behind eight copies.
         """
         spared = 0.0
-        for variable, given in _given(stmt).items():
+        for variable, given in given_in(stmt).items():
             number = self.number_of_values(variable, given)
-            if number and any(variable in _named(one) for _, *by in given for one in by):
+            if number and any(variable in named_in(one) for _, *by in given for one in by):
                 constants = [value for value, *_ in given if isinstance(strip_casts(value), Constant)]
                 if len(constants) > 2 and 2 * PARTIAL_UNROLL % number:
                     return trips * (size + 2 * number) <= BRANCHING_STATES_SIZE
@@ -606,7 +689,7 @@ class Loops(Expressions):
 
     def arms_by(self, stmt: Stmt, variable: Variable) -> float:
         """The size of the arms of `if` in `stmt` of which `variable` chooses one."""
-        if isinstance(stmt, If) and variable in _named(stmt.condition):
+        if isinstance(stmt, If) and variable in named_in(stmt.condition):
             return sum(self.facts.blocks[arm].size for arm in (stmt.then, stmt.otherwise) if arm is not None)
         return sum(self.arms_by(inner, variable) for inner in nested_statements(stmt))
 
@@ -614,7 +697,7 @@ class Loops(Expressions):
         """How many values a variable has that goes through few of them from where it is; 0: not known."""
         values = {self.environment.get(variable, _NOTHING).number} - {None}
         for value, *_ in given:
-            if (few := _few_values(value)) is None:
+            if (few := few_values(value)) is None:
                 return 0
             values |= few
         return len(values)
@@ -697,7 +780,7 @@ class Loops(Expressions):
         if level.is_unrolled:  # what it updates counts on, what it decides is known
             return None
         rounds = 1.0 if level.copies_leave else level.rounds_made
-        counters = _counters(stmt, self.facts.loops[stmt])
+        counters = self.counters_of(stmt)
         further = {e.right_region for e in walk_expressions(stmt.condition) if isinstance(e, Logical)}
         for value in self.created[before:]:
             if value.place.region == stmt.test_region:
@@ -747,7 +830,7 @@ class Loops(Expressions):
             return None
         if any(isinstance(expr, Load | InlinedCall) for expr in tests):
             return None
-        names = _bounds(stmt) - frozenset(_steps(stmt, self.facts.loops[stmt]))
+        names = _bounds(stmt) - frozenset(self.steps_of(stmt))
         known = [value for name in names if (value := self.environment.get(name)) is not None]
         return None if level.parent in varying(known) else level.parent
 
@@ -983,45 +1066,6 @@ def _shape(loop: Loop, facts: CodeFacts) -> LoopShape:
     return shape_of(loop, memory_stays=loads and not facts.stores)
 
 
-def _steps(loop: Loop, facts: CodeFacts) -> _Steps:
-    """Variables that change once an iteration, and how: at its end; elsewhere integers and pointers that
-    something is added to.
-    """
-    shape = _shape(loop, facts)
-    stepped = {update.variable for update in last_updates(loop)}
-    return {
-        update.variable: update
-        for update in shape.inductions
-        if update.variable in stepped or (update.op in _SUMS and not update.variable.type.is_float)
-    }
-
-
-def _counters(loop: Loop, facts: CodeFacts) -> _Steps:
-    """Those of `_steps` that alone decide how often the loop runs, by one limit; none where more does."""
-    shape = _shape(loop, facts)
-    found = shape.bounds if is_counted(shape) else ()
-    return {bound.induction.variable: bound.induction for bound in found}
-
-
-def _stride(loop: Loop, facts: CodeFacts) -> Expr | None:
-    """What a loop adds to its counter where only the run tells: `i += st` while `i < n`.
-
-    The compiler divides the way by it to unroll the loop. It has to be signed, for what is unsigned may wrap
-    (`i += blockDim.x`), and no other lane may take part in the loop. None for others.
-    """
-    shape = _shape(loop, facts)
-    if shape.has_other_conjuncts or len(shape.bounds) != 1:
-        return None
-    if not facts.has.isdisjoint((Trait.ASSEMBLY, Trait.MEETS_OTHERS, Trait.BARRIER)):
-        return None
-    step, comparison = shape.bounds[0].induction, shape.bounds[0].comparison
-    if isinstance(step.amount, int) or _is_constant(step) or step.op is not BinaryOp.ADD:
-        return None
-    types = (step.variable.type, step.amount.type)
-    is_signed = all(type_.kind is TypeKind.INT and type_.signed for type_ in types)
-    return step.amount if is_signed and comparison is BinaryOp.LT else None
-
-
 def _may_not_wrap(step: Induction) -> bool:
     """Whether counter and step are signed: `i += 32u` and `i += warp.size()` are computed without a sign.
 
@@ -1031,6 +1075,15 @@ def _may_not_wrap(step: Induction) -> bool:
     if step.variable.type.bits == 64:
         return True
     return step.variable.type.signed and (isinstance(amount, int) or not _is_unsigned_word(amount.type))
+
+
+def _is_bare_size(amount: Expr) -> bool:
+    """Whether a stride is a size of the launch alone, in more bits (SASS of nvcc 13: no copies)."""
+    match amount:
+        case Cast(operand=Builtin() as size):
+            return (size.type.bits or 64) < (amount.type.bits or 64)
+        case _:
+            return False
 
 
 def _is_unsigned_word(type_: Type) -> bool:
@@ -1062,109 +1115,6 @@ def _unrolls(body: CodeFacts, steps: _Steps) -> bool:
     """Counted by constant steps, and with no arm that returns."""
     counted = bool(steps) and all(_is_constant(step) and step.op in _SUMS for step in steps.values())
     return counted and not body.has.issuperset((Trait.LONG_ARM, Trait.RETURN))
-
-
-def _named(expr: Expr) -> set[Variable]:
-    """The variables that an expression reads."""
-    return {e.place.variable for e in walk_expressions(expr) if isinstance(e, Read)}
-
-
-_Given = dict[Variable, list[tuple[Expr, ...]]]
-"""What variables get: each value with all that decides whether it comes to that."""
-
-
-def _given(loop: Loop, others: set[Variable] | None = None) -> _Given:
-    """What an iteration gives to variables; `others`: what else it changes."""
-    given: _Given = {}
-    jumps = _note_given(loop.body, (), given, set() if others is None else others)
-    return {variable: [(*one, *jumps) for one in found] for variable, found in given.items()}
-
-
-def _note_given(
-    stmt: Stmt,
-    deciding: tuple[Expr, ...],
-    given: _Given,
-    others: set[Variable],
-    *,
-    is_in_switch: bool = False,
-) -> list[Expr]:
-    """Note what `stmt` gives to variables, and what else it changes.
-
-    Returns what decides about jumps, and so about all that follows them.
-    """
-    if isinstance(stmt, Loop):
-        others.update(key[0] if isinstance(key, tuple) else key for key in written_below(stmt)[0])
-        return []
-    if isinstance(stmt, Declare) and stmt.value is not None:
-        given.setdefault(stmt.variable, []).append((stmt.value, *deciding))
-    for top in statement_expressions(stmt):
-        always = set(always_evaluated(top))
-        for expr in walk_expressions(top):
-            match expr:
-                case (
-                    Assign(target=RegisterPlace(variable=variable, path=()))
-                    | Increment(target=RegisterPlace(variable=variable, path=()))
-                ) if expr in always:
-                    value = expr.value if isinstance(expr, Assign) and expr.op is None else expr
-                    given.setdefault(variable, []).append((value, *deciding))
-                case (
-                    Assign(target=RegisterPlace(variable=variable))
-                    | Increment(target=RegisterPlace(variable=variable))
-                ):
-                    others.add(variable)
-                case InlinedCall(parameters=parameters, body=body):
-                    others.update(parameters)
-                    others.update(key[0] if isinstance(key, tuple) else key for key in written_below(body)[0])
-                case _:
-                    pass
-    jumps: list[Expr] = []
-    if isinstance(stmt, If | Switch):
-        decides = stmt.condition if isinstance(stmt, If) else stmt.selector
-        deciding = (*deciding, decides)
-        is_in_switch |= isinstance(stmt, Switch)
-        if isinstance(stmt, If) and may_skip(stmt, is_in_switch=is_in_switch):
-            jumps.append(decides)
-    for inner in nested_statements(stmt):
-        jumps += _note_given(inner, deciding, given, others, is_in_switch=is_in_switch)
-    return jumps
-
-
-def _few_values(given: Expr) -> frozenset[float] | None:
-    """The numbers that are given to a variable: by `1`, `(i + 1) % 4`, `!p`; by `p = q` none, by `p ^= 1`
-    another than was there.
-    """
-    match strip_casts(given):
-        case Constant(value=value):
-            return frozenset((value,))
-        case Read():
-            return frozenset()
-        case Select(then=then, otherwise=otherwise):
-            one, other = _few_values(then), _few_values(otherwise)
-            return None if one is None or other is None else one | other
-        case Unary(op=op) if op is not UnaryOp.NOT:
-            return _ANOTHER
-        case Binary(op=BinaryOp.SUB, left=Constant(), right=Read()):
-            return _ANOTHER
-        case Binary(op=op, right=right) | Assign(op=op, value=right) if op in _LIMITS:
-            match strip_casts(right):
-                case Constant() if op is BinaryOp.XOR:
-                    return _ANOTHER
-                case Constant(value=int(limit)) if 0 < limit < FURTHER_UNROLL:
-                    return frozenset(range(limit + (op is BinaryOp.AND)))
-                case _:
-                    return None
-        case Unary() | Logical():
-            return frozenset((0, 1))
-        case Binary(op=op) if op in COMPARISONS:
-            return frozenset((0, 1))
-        case _:
-            return None
-
-
-def may_skip(stmt: Stmt, *, is_in_switch: bool) -> bool:
-    """Whether a `continue`, or the `break` of a switch, passes over statements that follow `stmt`."""
-    skips = Continue | Break if is_in_switch else Continue
-    return any(isinstance(inner, skips) for inner in walk_statements(stmt))
 
 
 PREDICATED_SIZE = 12

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice.ir import Expr, MemoryPlace, MemorySpace, PointerOffset, Type, TypeKind, Variable
+from wattslice.workload.instructions.forwarding import Access, AccessName, Part, shares_loaded
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.operators import Operators, is_there
 from wattslice.workload.instructions.rows import WORD_BYTES, RowPart, join, share_taps
@@ -35,9 +36,6 @@ _LOAD: dict[MemorySpace, K] = {
     MemorySpace.LOCAL: K.LDL,
 }
 _STORE: dict[MemorySpace, K] = {MemorySpace.SHARED: K.STS, MemorySpace.LOCAL: K.STL}
-Part = Variable | MemorySpace | None
-"""What the compiler knows not to overlap the other parts of a memory space: a `__restrict__` parameter of the
-kernel, a `__shared__` object, an array of the thread; the space: all that is left. None: it knows nothing."""
 SEEN_BY_OTHERS: tuple[tuple[MemorySpace, Part], ...] = (
     (MemorySpace.GLOBAL, MemorySpace.GLOBAL),
     (MemorySpace.SHARED, None),
@@ -51,37 +49,6 @@ MOST_SELECTED = 48.0
 """Comparisons by which accesses at unknown indices select a register of an array."""
 MOST_ELEMENTS = 64.0
 """Of an array of which one or two accesses do whatever that takes; longer ones were not looked at."""
-
-
-class _Access(Struct, frozen=True):
-    """A load or store in a loop, made by `value`, of `size` bytes at `offset` from what `name` tells.
-
-    `varies`: the loops in which the address of a store changes.
-    """
-
-    space: MemorySpace
-    part: Part
-    name: object
-    offset: int
-    size: int
-    is_store: bool
-    value: Value | None
-    varies: frozenset[LoopLevel]
-    arm_depth: int
-
-    @property
-    def place(self) -> tuple[object, ...]:
-        """Equal for accesses that are known to be of the same object."""
-        return self.space, self.name, self.offset, self.size
-
-    def may_overlap(self, other: _Access) -> bool:
-        """Whether two accesses may touch the same byte, for all that the compiler knows."""
-        if self.space is not other.space or (
-            self.part is not other.part and self.part is not None and other.part is not None
-        ):
-            return False
-        distance = abs(self.offset - other.offset)
-        return self.name != other.name or self.name is None or distance < max(self.size, other.size)
 
 
 _Row = tuple[MemorySpace, Variable | None, bool, object, int, LoopLevel | None, int | None]
@@ -146,7 +113,8 @@ class Memory(Operators):
         self.unread: frozenset[Variable] = frozenset()  # shared objects that nothing reads: no store is made
         self.versions: dict[tuple[MemorySpace, Part], Value] = {}
         self.unknown_stores: dict[MemorySpace, Value] = {}  # the last one to any part of a space
-        self.accesses: list[_Access] = []  # in the loop being lowered
+        self.accesses: list[Access] = []  # in the loop being lowered
+        self.spared: set[Value] = set()  # loads that not all copies of a loop make
         self.fixed_stores: list[
             tuple[Variable, Value, float]
         ] = []  # to the thread's arrays, at constant indices
@@ -387,7 +355,8 @@ class Memory(Operators):
 
     def join_rows(self) -> None:
         """Let neighbours in memory share instructions, once all are known."""
-        for (space, _, is_store, *_), parts in self.rows.items():
+        for (space, _, is_store, *_), every in self.rows.items():
+            parts = [part for part in every if part.value not in self.spared]
             if is_store:
                 settled = frozenset(self.read_in.get(space, ()))
                 parts = [replace(part, settled=settled) for part in parts]
@@ -411,7 +380,7 @@ class Memory(Operators):
             return
         terms, offset, copies = linear(pointer)
         root = place.root if place.space is not MemorySpace.GLOBAL or not terms else None
-        name = (root, frozenset(terms), copies)
+        name = AccessName(root, frozenset(terms), copies)
         varies = frozenset[LoopLevel]()
         if is_store:
             moved = varying(
@@ -420,13 +389,21 @@ class Memory(Operators):
             varies = varying(copy for copy, _ in copies).union(*(chain(level) for level in moved))
         part = self.part_of(place.space, place.root, pointer)
         size = place.type.size_bytes
-        found = _Access(place.space, part, name, offset, size, is_store, value, varies, self.arm_depth)
+        found = Access(place.space, part, name, offset, size, is_store, value, varies, self.arm_depth)
         self.accesses.append(found)
 
     def note_effect(self, stores: Iterable[tuple[MemorySpace, Part]]) -> None:
         """Others may read or write these parts of memory here."""
         for space, part in stores:
-            self.accesses.append(_Access(space, part, None, 0, 0, True, None, frozenset(), self.arm_depth))
+            self.accesses.append(Access(space, part, None, 0, 0, True, None, frozenset(), self.arm_depth))
+
+    def forward_in_copies(self, level: LoopLevel, group: float) -> None:
+        """Leave out the loads of what a copy of the loop before, in `group`s of them, has in a register."""
+        for value, share in shares_loaded(self.accesses, level, group).items():
+            self.spared.add(value)
+            value.cost = tuple((kind, number * share) for kind, number in value.cost)
+            if value.access is not None:
+                value.access = replace(value.access, number=value.access.number * share)
 
     def keep_in_registers(self, level: LoopLevel, *, stores_stay: bool) -> None:
         """`s[i] += x` in a loop over something else: loaded before it and stored behind it.

@@ -51,16 +51,10 @@ from wattslice.workload.instructions.charging import Charge, Pass, Request, char
 from wattslice.workload.instructions.constants import with_constants
 from wattslice.workload.instructions.expressions import At, Step, Steps, drive
 from wattslice.workload.instructions.kinds import Cost, InstructionCount, InstructionKind, Isa
-from wattslice.workload.instructions.loops import (
-    Loops,
-    Trait,
-    TripCounts,
-    expr_is_transparent,
-    loop_trips,
-    may_skip,
-)
+from wattslice.workload.instructions.loops import Loops, Trait, TripCounts, expr_is_transparent, loop_trips
 from wattslice.workload.instructions.memory import Predicated
 from wattslice.workload.instructions.operators import counted_up, is_minimum, is_there, is_updated
+from wattslice.workload.instructions.states import may_skip
 from wattslice.workload.instructions.value_graph import (
     AT_START,
     Chosen,
