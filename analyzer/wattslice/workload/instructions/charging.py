@@ -359,7 +359,10 @@ class _Charger:
         resting = tuple(pair for pair in terms if pair not in moving)
         stride = _stride(moving, inner) if value.shape is Shape.ADDRESS and inner is not None else None
         # an index in two parts is summed anew in each iteration where the part that moves may wrap
-        if inner is not None and stride is not None and not (inner.wraps and form.is_wide):
+        # so is where a matrix tile begins, but what a variable points at moves
+        is_anew = form.is_anew and inner is not None and inner.unroll > 1.0
+        is_anew &= not any(term.is_pointer for term, _ in moving)
+        if inner is not None and stride is not None and not (is_anew or (inner.wraps and form.is_wide)):
             self.strength_reduce(value, moving, resting, inner, stride)
             return
         if value.shape is Shape.ADDRESS and value.bits == 64:

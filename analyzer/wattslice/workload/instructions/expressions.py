@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from wattslice.ir import (
     BIT_FIELD,
+    LANE,
     AddressOf,
     Assign,
     Atomic,
@@ -45,7 +46,7 @@ from wattslice.ir import (
     Unary,
 )
 from wattslice.patterns import regex
-from wattslice.workload.instructions.kinds import Cost, barrier_cost, call_cost, shares, times
+from wattslice.workload.instructions.kinds import WARP_SIZE, Cost, barrier_cost, call_cost, shares, times
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import SEEN_BY_OTHERS, Memory
 from wattslice.workload.instructions.operators import (
@@ -287,6 +288,9 @@ class Expressions(Memory):
             added = self.wrapping(index) if is_unsigned else (0, ())
             if (is_unsigned, added) != (value.form.is_unsigned, value.form.added):
                 value.form = replace(value.form, is_unsigned=is_unsigned, added=added)
+            if isinstance(expr.index, Intrinsic) and expr.index.name == LANE:
+                begin, lanes = self.known.in_tiles.get(base, (base, ()))
+                self.known.in_tiles[value] = begin, (*lanes, index)
         return value
 
     def wrapping(self, index: Value) -> tuple[int, Terms]:
@@ -377,6 +381,8 @@ class Expressions(Memory):
         inputs = yield from self.all_of(expr.arguments, region)
         if expr.name == BIT_FIELD:
             return self.bit_field(inputs, expr.type, region)
+        if expr.name == LANE:
+            return self.lane(expr, inputs, region)
         if expr.semantics is Semantics.IDENTITY and inputs:
             if _CONVERTS.match(expr.name):
                 return self.cast(inputs[0], expr.arguments[0].type, expr.type, region)
@@ -414,6 +420,17 @@ class Expressions(Memory):
             self.write(variable, (), result)
         return result
 
+    def lane(self, expr: Intrinsic, inputs: list[Value], region: int) -> Value:
+        """The place of a lane in a matrix tile; found in an arm, each time, where one is around."""
+        if expr.semantics is Semantics.MOD and inputs[1].number == WARP_SIZE:
+            return inputs[0]  # S2R of the lane, which asks for no index of the thread
+        inputs = [] if expr.semantics is Semantics.FMA else inputs
+        is_given = inputs[-1:] and inputs[-1].shape is not Shape.CONSTANT
+        cost = ((_LANES[expr.semantics], 1.0), *((K.SHF, 1.0),) * bool(is_given))  # rows apart, in words
+        what = Computation(cost=cost, is_uniform=False)
+        key = (LANE, expr.semantics, *inputs_key(inputs))
+        return self.shared(key, region, tuple(inputs), what, may_hoist=False)
+
     def function(
         self, expr: Intrinsic, working: Type, inputs: tuple[Value, ...], cost: Cost, region: int
     ) -> Value:
@@ -444,6 +461,8 @@ class Expressions(Memory):
         return value
 
 
+_LANES = {Semantics.FMA: K.MOV, Semantics.DIV: K.SHF, Semantics.MUL: K.IMAD, Semantics.MOD: K.LOP}
+"""What each step on the way to the place of a lane in a matrix tile takes."""
 _ARITHMETIC = (Semantics.ADD, Semantics.MUL, Semantics.DIV, Semantics.MOD)
 """What is computed on the way to a rank, a size or an address, at no cost that anybody names."""
 _COMPUTED = (Shape.FLOAT_SUM, Shape.FLOAT_PRODUCT, Shape.INT_SUM, Shape.INT_PRODUCT, Shape.LOGIC)

@@ -159,7 +159,8 @@ class LinearForm(Struct, frozen=True):
     `is_unsigned`: of an address, that its index is. `unit`: of an address, the bytes its index counts in.
     `is_guarded`: of an address, that it is needed in an arm only of the loop around. `added`: of an address,
     the offset and copies that are added to an index without a sign in 32 bits, where the sum may wrap.
-    `is_scaled`: of an address, that no access multiplies it, as those of shared memory do.
+    `is_scaled`: of an address, that no access multiplies it, as those of shared memory do. `is_anew`: of an
+    address, that each copy of an unrolled loop computes it from its counter.
     """
 
     terms: Terms = ()
@@ -171,6 +172,7 @@ class LinearForm(Struct, frozen=True):
     is_guarded: bool = False
     added: tuple[int, Terms] = (0, ())
     is_scaled: bool = False
+    is_anew: bool = False
 
 
 NO_FORM = LinearForm()
@@ -420,6 +422,8 @@ class Knowledge:
         self.changed: dict[Value, tuple[Value, tuple[Value, ...]]] = {}  # as a record was, what is new
         self.starts: dict[Value, float] = {}  # counters of loops, and what they begin with
         self.numbers: dict[Value, Numbers] = {}  # what constants are in each copy of unrolled loops
+        # where a lane accesses a matrix tile: where the tile begins, and the places of the lane in it
+        self.in_tiles: dict[Value, tuple[Value, tuple[Value, ...]]] = {}
 
 
 class Environment:
