@@ -1379,3 +1379,46 @@ def test_a_rotation_is_three_operations_of_the_size_of_a_loop(trips: int, is_who
         "}\nint main() { k<<<4, 256>>>(0, 0); }"
     )
     assert (lower_instructions(*launched(text)).number(K.BRANCH) == 1) is is_whole
+
+
+@pytest.mark.parametrize(
+    ("values", "executed"),
+    [  # FMUL, FSETP, FADD and MUFU in SASS of nvcc 13 for sm_80
+        ("__fdividef(v, w)", 5),
+        ("__fdividef(v, w), __fdividef(v + 1, w)", 5 + 3),  # one reciprocal
+        ("__fdividef(v, w), __fdividef(v, w + 1)", 5 + 6),
+        ("__fdividef(v, 3.0f)", 1),
+        ("__fdividef(1.0f, w)", 5),
+        ("__fdividef(1.0f, 1.0f + __expf(-v))", 7),  # no more than one: not scaled
+        ("__fdividef(v, __expf(v) + 1.0f)", 8),
+        ("__sinf(v), __cosf(v)", 3),  # one product with 1 / (2 pi)
+        ("__sinf(v), __cosf(-v)", 3),
+        ("__sinf(v), __cosf(w)", 4),
+        ("__expf(v), __expf(v)", 5),
+        ("__expf(v), __expf(-v)", 10),
+    ],
+)
+def test_fast_functions_of_the_same_number_share_what_they_do_with_it(values: str, executed: int):
+    parts = values.replace("), __", ")|__").split("|")
+    stores = "".join(f"a[{n} * 64 + threadIdx.x] = {one}; " for n, one in enumerate(parts))
+    mix = mix_of(f"float v = b[threadIdx.x], w = b[threadIdx.x + 32]; {stores}")
+    assert sum(mix.number(kind) for kind in (K.FMUL, K.FADD, K.FSETP, K.MUFU)) == executed
+
+
+@pytest.mark.parametrize(
+    ("value", "products"),
+    [  # IMAD in SASS of nvcc 13 for sm_80
+        ("__umulhi(v, n) ^ v * n", 1),  # IMAD.WIDE.U32
+        ("__umulhi(0xD2511F53u, v) ^ v * 0xD2511F53u", 1),
+        ("__mulhi((int)v, n) ^ (int)v * n", 1),
+        ("__umulhi(v, n) ^ v * (n + 1)", 2),
+        ("__umulhi(v, n) ^ v * n + w", 2),  # the sum takes the product along
+        ("__umulhi(v, n)", 1),
+    ],
+)
+def test_both_words_of_a_product_are_one_multiplication(value: str, products: int):
+    def imad(value: str) -> float:
+        text = f"unsigned v = c[threadIdx.x], w = c[threadIdx.x + 32]; c[threadIdx.x] = {value};"
+        return mix_of(text).number(K.IMAD)
+
+    assert imad(value) - imad("v ^ w") == products

@@ -154,6 +154,8 @@ class _Charger:
         for value in self.order:
             if value.form.is_unsigned and value.shape is Shape.PLAIN and self.other_uses.get(value) == 1:
                 value.cost = ()  # the one address that needs it is computed by LEA and LEA.HI
+            if self.isa is not Isa.XMAD and value.low in self.other_uses:
+                value.cost = ()  # IMAD.WIDE has both words of a product
         self.join_truths()
         for value in self.members.keys() - set(self.roots):
             self.leave_out_members(value)

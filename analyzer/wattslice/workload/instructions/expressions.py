@@ -44,6 +44,7 @@ from wattslice.ir import (
     Type,
     TypeKind,
     Unary,
+    UnaryOp,
 )
 from wattslice.patterns import regex
 from wattslice.workload.instructions.kinds import WARP_SIZE, Cost, barrier_cost, call_cost, shares, times
@@ -431,17 +432,38 @@ class Expressions(Memory):
         key = (LANE, expr.semantics, *inputs_key(inputs))
         return self.shared(key, region, tuple(inputs), what, may_hoist=False)
 
+    def fast_quotient(self, name: object, a: Value, b: Value, region: int) -> Value:
+        """`__fdividef(a, b)`: a product with the reciprocal of `b`, which all divisions by it share. Both are
+        scaled, but where `b` is one and an exponential.
+        """
+        if b.shape is Shape.CONSTANT:
+            return self.plain(name, region, (a, b), ((K.FMUL, 1.0),))
+        summands = b.inputs if b.shape is Shape.FLOAT_SUM else []
+        is_more = any((one.number or 0.0) >= 1.0 for one in summands)
+        is_scaled = not (self.is_fast or (is_more and not self.known.exponentials.isdisjoint(summands)))
+        scaling: Cost = ((K.FMUL, 1.0), (K.FSETP, 1.0)) if is_scaled else ()
+        once = Computation(cost=((K.MUFU, 1.0), *scaling))
+        reciprocal = self.shared(("fast reciprocal", b), region, (b,), once)
+        products = float(is_scaled + (is_scaled or a.number != 1.0))
+        return self.plain(name, region, (a, b, reciprocal), ((K.FMUL, products),) if products else ())
+
     def function(
         self, expr: Intrinsic, working: Type, inputs: tuple[Value, ...], cost: Cost, region: int
     ) -> Value:
         """A function without effects. Values of their own: what one argument alone decides; the constants of
         one of floats without branches, in registers; the share that branches hold in the loop around.
         """
-        name = ("call", expr.name)
+        name = ("call", expr.name, *_negated(expr))
+        if expr.name == "__fdividef":
+            return self.fast_quotient(name, *inputs, region)
         if (name, *inputs_key(inputs)) in self.available or {one.shape for one in inputs} <= {Shape.CONSTANT}:
             return self.plain(name, region, inputs, cost, expr.type.bits)
         held, *of_one = shares(expr.name, working, fast=self.is_fast)
         parts: list[Value] = []
+        if cost == _OF_TURNS and expr.name.strip("_f") in ("sin", "cos"):
+            turns = Computation(cost=cost[:1])
+            parts.append(self.shared(("turns", *inputs_key(inputs)), region, inputs, turns))
+            cost = cost[1:]
         kept = tuple(pair for pair in cost if pair[0] is K.MOV)
         if kept and working.kind is TypeKind.FLOAT and working.bits == 32 and K.BRANCH not in dict(cost):
             parts.append(self.shared(("constants", expr.name), region, (), Computation(cost=kept)))
@@ -453,6 +475,10 @@ class Expressions(Memory):
             parts.append(self.shared(("part", number, name, *inputs_key((one,))), region, operands, part))
         value = self.plain(name, region, inputs, times(cost, 1.0 - sum(of_one)), expr.type.bits)
         value.inputs += parts
+        if _EXPONENTIAL.fullmatch(expr.name):
+            self.known.exponentials.add(value)
+        if expr.name in ("__umulhi", "__mulhi"):
+            value.low = self.product(inputs[0], inputs[1], expr.type, region)
         if held and value.place.region != region and Shape.CONSTANT not in {one.shape for one in inputs}:
             stays = Value(Shape.PLAIN, Placement(region, self.stack[-1], self.stack), times(cost, held))
             stays.span = value.span
@@ -463,9 +489,23 @@ class Expressions(Memory):
 
 _LANES = {Semantics.FMA: K.MOV, Semantics.DIV: K.SHF, Semantics.MUL: K.IMAD, Semantics.MOD: K.LOP}
 """What each step on the way to the place of a lane in a matrix tile takes."""
+_OF_TURNS: Cost = ((K.FMUL, 1.0), (K.MUFU, 1.0))
+"""The sine and the cosine of a number of turns, which is that of radians by two pi."""
+_EXPONENTIAL = regex(r"(__)?exp(2|10)?f?")
+_SYMMETRIC = regex(r"(__)?(sin|cos|tan|asin|atan|sinh|cosh|tanh|asinh|atanh|erf|cbrt)f?")
+"""Functions that are of `-x` what they are of `x`, or the negative of that."""
 _ARITHMETIC = (Semantics.ADD, Semantics.MUL, Semantics.DIV, Semantics.MOD)
 """What is computed on the way to a rank, a size or an address, at no cost that anybody names."""
 _COMPUTED = (Shape.FLOAT_SUM, Shape.FLOAT_PRODUCT, Shape.INT_SUM, Shape.INT_PRODUCT, Shape.LOGIC)
+
+
+def _negated(call: Intrinsic) -> tuple[int, ...]:
+    """The arguments of a function that are negated, which is a modifier of a value and none of its own."""
+    if _SYMMETRIC.fullmatch(call.name):
+        return ()
+    arguments = [a.operand if isinstance(a, Cast) else a for a in call.arguments]
+    negated = (isinstance(a, Unary) and a.op is UnaryOp.NEGATE and a.type.is_float for a in arguments)
+    return tuple(number for number, is_negated in enumerate(negated) if is_negated)
 
 
 def _resizes(expr: Expr, before: int, after: int) -> bool:

@@ -200,7 +200,8 @@ class Value(Struct, eq=False):
     what of a record it is. `birth`: values are numbered as they are made, in the order of the text.
     `span`: of the text that asked for it first. `guards`: what decides whether it happens, or which of its
     inputs it is. `is_extended`: whether something needs its 32 bits as 64. `is_given`: whether it lies in
-    constant memory at a known place: parameters, sizes of the launch.
+    constant memory at a known place: parameters, sizes of the launch. `low`: of the high word of a product,
+    the low one.
     """
 
     shape: Shape
@@ -221,6 +222,7 @@ class Value(Struct, eq=False):
     guards: tuple[Value, ...] = ()
     is_extended: bool = False
     is_given: bool = False
+    low: Value | None = None
 
 
 class Chosen(Struct, frozen=True):
@@ -414,6 +416,7 @@ class Knowledge:
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
         self.roots: set[Value] = set()  # square roots
+        self.exponentials: set[Value] = set()  # never negative
         self.floats: dict[Value, Value] = {}  # doubles that were made of floats: of which
         self.doubles: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # what computes a double
         # `a && b` (or `||`): what was computed for `b`, and is there where the whole is true (or false)
