@@ -5,9 +5,10 @@ import pytest
 from wattslice import ir
 from wattslice.ir.accesses import is_written_alike
 from wattslice.ir.walking import evaluations
-from wattslice.workload.instructions import InstructionMix, lower_instructions
+from wattslice.workload.instructions import InstructionMix, isa_of, lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.statements import written_instructions
+from wattslice_models.gpu import load_gpu
 
 from .source_text import kernel_of, launched
 from .test_instructions import mix_of
@@ -1422,3 +1423,81 @@ def test_both_words_of_a_product_are_one_multiplication(value: str, products: in
         return mix_of(text).number(K.IMAD)
 
     assert imad(value) - imad("v ^ w") == products
+
+
+def atomic_mix(body: str, gpu: str = "a100") -> InstructionMix:
+    kernel, profile = launched(
+        "__global__ void k(const int* a, int* b, int* h, float* f, int n) {"
+        f" int i = blockIdx.x * blockDim.x + threadIdx.x; {body} }}\n"
+        "int main() { k<<<64, 256>>>(0, 0, 0, 0, 5); }"
+    )
+    return lower_instructions(kernel, profile, isa_of(load_gpu(gpu)))
+
+
+@pytest.mark.parametrize(
+    ("body", "executed"),
+    [  # all that SASS of nvcc 13 for sm_80 executes
+        ("atomicAdd(h, 1);", 11),  # S2R, VOTE, FLO, POPC, ISETP
+        ("atomicAdd(h, 3);", 12),  # IMAD
+        ("atomicAdd(h, n);", 12),
+        ("atomicAdd(h, a[i]);", 18),  # S2R, VOTE, FLO, ISETP, REDUX, MOV
+        ("atomicSub(h, a[i]);", 19),
+        ("atomicMax(h, a[i]);", 18),
+        ("atomicAdd(h + blockIdx.x, a[i]);", 17),
+        ("atomicOr(h, 1);", 13),
+        ("atomicMax(h, n);", 13),
+        ("b[atomicAdd(h, 1)] = a[i];", 24),  # S2R, LOP3, POPC, SHFL, IADD3
+        ("b[i] = atomicAdd(h, 3);", 23),
+        ("atomicAdd((unsigned long long*)h, 1ull);", 17),
+        # none is elected
+        ("b[i] = atomicMax(h, a[i]);", 14),
+        ("atomicInc((unsigned*)h, 99);", 7),
+        ("atomicExch(h, a[i]);", 12),
+        ("atomicAdd(f, f[i]);", 12),
+        ("atomicMax((long long*)h, ((long long*)a)[i]);", 12),
+        ("atomicAdd(&h[a[i]], 1);", 12),  # a constant is moved
+    ],
+)
+def test_one_lane_does_what_a_warp_adds_to_one_address(body: str, executed: int):
+    assert atomic_mix(body).total == executed
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_elected"),
+    [  # of SASS of nvcc 13 for sm_80
+        ("threadIdx.x == 0", False),
+        ("threadIdx.x == 31", False),
+        ("threadIdx.x == n", False),
+        ("i == 0", False),
+        ("(threadIdx.x & 31) == 0", True),
+        ("threadIdx.x == blockDim.x - 1", True),
+        ("threadIdx.x == 0 && i > n", True),
+        ("threadIdx.x < 16", True),
+    ],
+)
+def test_where_a_comparison_lets_one_thread_pass_it_asks_no_others(condition: str, is_elected: bool):
+    assert bool(atomic_mix(f"if ({condition}) atomicAdd(h, 1);").number(K.SHFL)) is is_elected
+
+
+def test_the_rest_behind_a_return_of_all_but_one_thread_asks_no_others():
+    assert atomic_mix("if (threadIdx.x != 0) return; atomicAdd(h, 1);").number(K.SHFL) == 0
+    assert atomic_mix("if (threadIdx.x == 0) return; atomicAdd(h, 1);").number(K.SHFL) > 0
+
+
+def test_a_warp_adds_up_by_shuffles_where_it_has_no_redux():
+    mix = atomic_mix("atomicAdd(h, a[i]);", "quadro_rtx_5000")  # SASS of nvcc 13 for sm_75
+    assert (mix.number(K.SHFL), mix.number(K.IADD), mix.number(K.ATOM)) == (6, 5, 2)
+
+
+@pytest.mark.parametrize(
+    ("update", "executed"),
+    [  # in each of 128 iterations, in SASS of nvcc 13 for sm_80
+        ("atomicAdd(c + c[i], 1)", 11),  # the constant and its size are made anew; YIELD
+        ("atomicAdd(c + c[i], i)", 10),
+        ("atomicAdd(a + c[i], 1.0f)", 11),
+        ("c[i] = ((char*)b)[i]", 10),  # IADD3 and LEA.HI.X for bytes
+    ],
+)
+def test_a_loop_with_an_atomic_stays_rolled_and_moves_operands_again(update: str, executed: int):
+    loop = f"for (int i = threadIdx.x; i < 4096; i += blockDim.x * gridDim.x) {update};"
+    assert mix_of(loop).total == pytest.approx(TRIPS * executed, rel=0.06)

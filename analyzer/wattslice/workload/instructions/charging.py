@@ -154,7 +154,7 @@ class _Charger:
         for value in self.order:
             if value.form.is_unsigned and value.shape is Shape.PLAIN and self.other_uses.get(value) == 1:
                 value.cost = ()  # the one address that needs it is computed by LEA and LEA.HI
-            if self.isa is not Isa.XMAD and value.low in self.other_uses:
+            if self.isa is not Isa.XMAD and value.beside in self.other_uses:
                 value.cost = ()  # IMAD.WIDE has both words of a product
         self.join_truths()
         for value in self.members.keys() - set(self.roots):
@@ -448,7 +448,7 @@ class _Charger:
             is_lea = is_long or value.form.is_unsigned
             indices = [self.scaled_index(value, indices[0], scale, is_lea=is_lea)]
         value.inputs.extend(indices)
-        adds = is_wide or (is_long and is_there) or self.isa is Isa.XMAD
+        adds = is_wide or (is_long and is_there) or self.isa is Isa.XMAD or scale == 1
         value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
         if _differs_in_copies(index):
             value.cost += ((InstructionKind.IADD, 1.0),)

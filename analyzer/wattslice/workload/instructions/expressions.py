@@ -62,6 +62,7 @@ from wattslice.workload.instructions.value_graph import (
     AT_START,
     Computation,
     Environment,
+    LoopLevel,
     MemoryRequest,
     Placement,
     Shape,
@@ -221,12 +222,63 @@ class Expressions(Memory):
         pointer = yield self.expression(place.address, region)
         inputs = [self.address(place, pointer, region)[0]]
         scales = place.space is MemorySpace.SHARED and bool(inputs[0].form.terms)  # ATOMS has no [R.X4]
-        inputs.extend((yield from self.all_of(expr.arguments, region)))
+        operands = yield from self.all_of(expr.arguments, region)
         cost = _shared_atomic(expr) if place.space is MemorySpace.SHARED else ((K.ATOM, 1.0),)
-        self.root(region, (*cost, *(((K.IADD, 1.0),) if scales else ())), inputs)
+        result = self.joined([], region)
+        loop = next((level for level in reversed(self.stack) if not level.is_unrolled), None)
+        loop = None if loop is None or loop.unroll > 1.0 else loop
+        if loop is not None and loop not in self.yielding:
+            self.yielding.add(loop)
+            self.root(loop.body_region, ((K.OTHER, 1.0),), ())  # YIELD
+        is_one = inputs[0].is_uniform and len(operands) == 1 and ONE_THREAD not in self.available
+        election = self.elected(expr, operands[0], result) if is_one else ()
+        if election:
+            agreed = Value(Shape.PLAIN, result.place, election, list(operands), span=self.here)
+            if election[: len(_ELECTION)] == _ELECTION:
+                agreed.inputs.append(self.first("lane", ((K.MOV, 1.0),), is_uniform=False))
+            else:
+                agreed.beside = result
+            inputs.append(agreed)
+        else:
+            cost += self.moved_operands(expr, operands, inputs, region, loop)
+        self.root(region, (*cost, *(((K.IADD, 1.0),) if scales else ())), [*inputs, *operands])
         self.note(place, pointer, None, is_store=True)
         self.clobber(((place.space, self.part_of(place.space, place.root, pointer)),), False, None)
-        return self.joined([], region)
+        return result
+
+    def elected(self, expr: Atomic, operand: Value, result: Value) -> Cost:
+        """What lanes of a warp agree on ahead of an atomic at one address, which one of them does for all:
+        ptxas adds up words, and counts the lanes that add the same. Then each result follows from how many
+        are before it; where a result of other atomics is needed none is elected.
+        """
+        is_counted = operand.is_uniform and expr.op in (AtomicOp.ADD, AtomicOp.SUB)
+        if expr.type.is_float or not (is_counted or expr.op in _OF_WARP):
+            return ()
+        if expr.type.bits == 64:
+            return (*_ELECTION, (K.IMAD, 1.0), (K.IADD, 1.0), (K.MOV, 4.0)) if is_counted else ()
+        if is_counted:
+            result.cost = _RANK
+            return _ELECTION if operand.number in (1, -1) else (*_ELECTION, (K.IMAD, 1.0))
+        negated: Cost = ((K.IADD, 1.0),) if expr.op is AtomicOp.SUB else ()
+        if self.adds_up_warps:
+            return (*_REDUX, *negated, *((K.MOV, 1.0),) * operand.is_uniform)
+        return (*_WARP_SUM, *negated)
+
+    def moved_operands(
+        self, expr: Atomic, operands: list[Value], inputs: list[Value], region: int, loop: LoopLevel | None
+    ) -> Cost:
+        """Operands of an atomic that are in no register are moved there, in each iteration of a `loop` that
+        is not unrolled. ATOMS counts up by itself.
+        """
+        counts = expr.place.space is MemorySpace.SHARED and expr.op is AtomicOp.ADD and not expr.type.is_float
+        moved = [one for one in operands if one.number or (one.is_given and not one.access)]
+        moved = [one for one in moved if not (counts and one.number == 1)]
+        if loop is not None:
+            return ((K.MOV, float(len(moved))),) if moved else ()
+        for one in moved:
+            what = Computation(cost=((K.MOV, 1.0),))
+            inputs.append(self.shared(("operand", *inputs_key((one,))), region, (), what))
+        return ()
 
     def fetch(self, expr: TextureFetch, region: int) -> Steps:
         """A texture fetch, shared with equal ones, or a surface write."""
@@ -478,7 +530,7 @@ class Expressions(Memory):
         if _EXPONENTIAL.fullmatch(expr.name):
             self.known.exponentials.add(value)
         if expr.name in ("__umulhi", "__mulhi"):
-            value.low = self.product(inputs[0], inputs[1], expr.type, region)
+            value.beside = self.product(inputs[0], inputs[1], expr.type, region)
         if held and value.place.region != region and Shape.CONSTANT not in {one.shape for one in inputs}:
             stays = Value(Shape.PLAIN, Placement(region, self.stack[-1], self.stack), times(cost, held))
             stays.span = value.span
@@ -489,6 +541,16 @@ class Expressions(Memory):
 
 _LANES = {Semantics.FMA: K.MOV, Semantics.DIV: K.SHF, Semantics.MUL: K.IMAD, Semantics.MOD: K.LOP}
 """What each step on the way to the place of a lane in a matrix tile takes."""
+ONE_THREAD = "one thread"
+"""Is available where a comparison with an index of the thread lets one thread of a block pass."""
+_OF_WARP = (AtomicOp.ADD, AtomicOp.SUB, AtomicOp.MIN, AtomicOp.MAX, AtomicOp.AND, AtomicOp.OR, AtomicOp.XOR)
+_ELECTION: Cost = ((K.SHFL, 1.0), (K.OTHER, 2.0), (K.ISETP, 1.0))
+"""VOTE, FLO and POPC, whether the lane is the first; its number (S2R) once."""
+_RANK: Cost = ((K.MOV, 1.0), (K.LOP, 1.0), (K.OTHER, 1.0), (K.SHFL, 1.0), (K.IADD, 1.0))
+"""POPC of the lanes before, and the result of the first."""
+_REDUX: Cost = ((K.MOV, 2.0), (K.SHFL, 2.0), (K.OTHER, 1.0), (K.ISETP, 1.0))
+_WARP_SUM: Cost = ((K.MOV, 1.0), (K.SHFL, 6.0), (K.IADD, 5.0), (K.ISETP, 2.0), (K.ATOM, 1.0), (K.BRANCH, 1.0))
+"""Without REDUX (sm_75), of a whole warp: the atomic of others is issued, too."""
 _OF_TURNS: Cost = ((K.FMUL, 1.0), (K.MUFU, 1.0))
 """The sine and the cosine of a number of turns, which is that of radians by two pi."""
 _EXPONENTIAL = regex(r"(__)?exp(2|10)?f?")

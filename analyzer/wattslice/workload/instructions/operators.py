@@ -17,6 +17,7 @@ from wattslice.ir import (
     NEGATED,
     UINT32,
     BinaryOp,
+    BuiltinKind,
     LogicalOp,
     Type,
     TypeKind,
@@ -313,6 +314,9 @@ class Operators(LinearForms):
             signs = self.extended((a, b)) if wide > 1.0 else 0.0
             cost = ((K.ISETP, wide), (K.SHF, signs)) if signs else ((K.ISETP, wide),)
             compared = self.plain(op, region, (a, b), cost)
+            is_fixed = b.is_given or b.number is not None
+            if op in (BinaryOp.EQ, BinaryOp.NE) and is_fixed and self.is_of_thread(a):
+                self.known.one_thread[compared] = op is BinaryOp.EQ
             if type_.signed and type_.bits == 32:
                 is_turned = a.shape is Shape.CONSTANT
                 self.known.compared[compared] = (MIRRORED[op], b, a) if is_turned else (op, a, b)
@@ -343,6 +347,12 @@ class Operators(LinearForms):
                 return self.division(op, a, b, type_, region)
             case _:
                 return self.plain(op, region, (a, b), ((K.SHF, wide),), type_.bits)
+
+    def is_of_thread(self, value: Value) -> bool:
+        """Whether a number is an index of the thread in its block, or that and what all of a block have."""
+        indices = [self.available.get(("builtin", BuiltinKind.THREAD_IDX, axis)) for axis in range(3)]
+        own = [term for term, _ in linear(value)[0] if not term.is_uniform]
+        return len(own) == 1 and any(own[0] is index for index in indices)
 
     def both(self, op: LogicalOp, a: Value, b: Value, region: int) -> Value:
         """`a && b` or `a || b`: one of two comparisons takes the other's truth along (`charging.py`)."""

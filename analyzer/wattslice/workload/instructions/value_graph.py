@@ -200,8 +200,8 @@ class Value(Struct, eq=False):
     what of a record it is. `birth`: values are numbered as they are made, in the order of the text.
     `span`: of the text that asked for it first. `guards`: what decides whether it happens, or which of its
     inputs it is. `is_extended`: whether something needs its 32 bits as 64. `is_given`: whether it lies in
-    constant memory at a known place: parameters, sizes of the launch. `low`: of the high word of a product,
-    the low one.
+    constant memory at a known place: parameters, sizes of the launch. `beside`: what makes
+    this for nothing where something needs it: the low word of a product the high one.
     """
 
     shape: Shape
@@ -222,7 +222,7 @@ class Value(Struct, eq=False):
     guards: tuple[Value, ...] = ()
     is_extended: bool = False
     is_given: bool = False
-    low: Value | None = None
+    beside: Value | None = None
 
 
 class Chosen(Struct, frozen=True):
@@ -413,6 +413,7 @@ class Knowledge:
         self.moduli: dict[Value, Value] = {}  # the remainders beside them
         self.divided: dict[Value, tuple[BinaryOp | None, Value, Value]] = {}  # of what, by what
         self.compared: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # words with a sign: how, with what
+        self.one_thread: dict[Value, bool] = {}  # comparisons of threadIdx: whether only one thread passes
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
         self.roots: set[Value] = set()  # square roots
@@ -453,6 +454,8 @@ class Environment:
         self.met: dict[object, tuple[int, list[dict[EnvironmentKey, Value]]]] = {}
         self.parts: dict[Variable, dict[tuple[str, ...], None]] = {}
         self.is_fast = False  # compiled with --use_fast_math
+        self.yielding: set[LoopLevel] = set()  # rolled loops with atomics
+        self.adds_up_warps = False  # REDUX, of compute capability 8.0 and later
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
         # Arrays of the thread, and what is done at unknown indices.
         self.indexed: dict[Variable, list[Value]] = {}
