@@ -1501,3 +1501,25 @@ def test_a_warp_adds_up_by_shuffles_where_it_has_no_redux():
 def test_a_loop_with_an_atomic_stays_rolled_and_moves_operands_again(update: str, executed: int):
     loop = f"for (int i = threadIdx.x; i < 4096; i += blockDim.x * gridDim.x) {update};"
     assert mix_of(loop).total == pytest.approx(TRIPS * executed, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("body", "executed"),
+    [  # HADD2, HMUL2, HFMA2 and HMNMX2 in SASS of nvcc 13 for sm_80
+        ("for (int k = 0; k < 8; k++) v.h[k] = __hadd(v.h[k], w.h[k]);", 4),
+        ("for (int k = 0; k < 8; k++) v.h[k] = v.h[k] * w.h[k];", 4),
+        ("for (int k = 0; k < 8; k++) v.h[k] = __hfma(v.h[k], w.h[0], w.h[k]);", 4),
+        ("for (int k = 0; k < 8; k++) v.h[k] = __hmax(v.h[k], w.h[k]);", 4),
+        ("for (int k = 0; k < 8; k++) v.h[0] = __hfma(v.h[k], w.h[k], v.h[0]);", 8),
+        ("half m = v.h[0]; for (int k = 1; k < 8; k++) m = __hmax(m, v.h[k]); v.h[0] = m;", 7),
+        ("for (int k = 0; k < 4; k++) v.p[k] = __hadd2(v.p[k], w.p[k]);", 4),
+    ],
+)
+def test_copies_of_a_loop_do_two_halves_in_one_instruction(body: str, executed: int):
+    array = "half2 p[4]" if ".p" in body else "half h[8]"
+    kernel, profile = launched(
+        f"#include <cuda_fp16.h>\nstruct alignas(16) H8 {{ {array}; }};\n"
+        "__global__ void k(const H8* x, H8* y) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        f" H8 v = x[i], w = y[i]; {body} y[i] = v; }}\nint main() {{ k<<<64, 256>>>(0, 0); }}"
+    )
+    assert lower_instructions(kernel, profile).number(K.HFMA2) == executed

@@ -447,7 +447,7 @@ class Expressions(Memory):
         if expr.semantics is Semantics.FMA and working.bits in FLOAT_KINDS:
             fused = FLOAT_KINDS[working.bits][2]
             cost = ((fused, per_operation(working.bits, working.lanes)),)
-            return self.plain("fma", region, tuple(inputs), cost, working.bits)
+            return self.noted_half(self.plain("fma", region, tuple(inputs), cost, working.bits), working)
         if expr.semantics is Semantics.ABS and working.kind is TypeKind.FLOAT:
             return self.plain("abs", region, tuple(inputs), (), working.bits)  # a modifier of what uses it
         base = inputs[0].number if inputs and inputs[0].shape is Shape.CONSTANT else None
@@ -527,6 +527,8 @@ class Expressions(Memory):
             parts.append(self.shared(("part", number, name, *inputs_key((one,))), region, operands, part))
         value = self.plain(name, region, inputs, times(cost, 1.0 - sum(of_one)), expr.type.bits)
         value.inputs += parts
+        if {kind for kind, _ in cost} == {K.HFMA2}:
+            self.noted_half(value, working)
         if _EXPONENTIAL.fullmatch(expr.name):
             self.known.exponentials.add(value)
         if expr.name in ("__umulhi", "__mulhi"):

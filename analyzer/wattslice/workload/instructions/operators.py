@@ -27,10 +27,12 @@ from wattslice.workload.instructions.kinds import Cost, measured
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.value_graph import (
     AT_START,
+    MOST_LOOKED_AT,
     NO_FORM,
     Computation,
     Environment,
     LinearForm,
+    LoopLevel,
     Numbers,
     Shape,
     Value,
@@ -39,6 +41,7 @@ from wattslice.workload.instructions.value_graph import (
     depth,
     inputs_key,
     linear,
+    varying,
 )
 
 FLOAT_KINDS: dict[int, tuple[K, K, K, K]] = {  # bits: sum, product, fused, comparison
@@ -443,7 +446,8 @@ class Operators(LinearForms):
         if op in COMPARISONS:
             return self.shared(key, region, (a, b), Computation(cost=((compare, lanes),)))
         if op in (BinaryOp.ADD, BinaryOp.SUB):
-            return self.shared(key, region, (a, b), Computation(Shape.FLOAT_SUM, ((add, lanes),), bits))
+            what = Computation(Shape.FLOAT_SUM, ((add, lanes),), bits)
+            return self.noted_half(self.shared(key, region, (a, b), what), type_)
         further, powers = 1.0, 0.0  # copies with another number than one, and with another power of two
         for one, other in ((a, b), (b, a)):
             if other.shape is Shape.CONSTANT and (op is BinaryOp.MUL or other is b):
@@ -463,7 +467,7 @@ class Operators(LinearForms):
             is_doubled = 2.0 in (a.number, b.number) and not self.is_machine_code  # x + x
             cost = ((add if is_doubled else multiply, lanes * further),)
             what = Computation(Shape.FLOAT_PRODUCT, cost, bits)
-            return self.shared(key, region, (a, b), what)
+            return self.noted_half(self.shared(key, region, (a, b), what), type_)
         name = "rcp" if a.shape is Shape.CONSTANT and a.number == 1 else "div"
         if b.shape is Shape.CONSTANT and bits == 32:  # its reciprocal is a number, too; not that of doubles
             name = "div_constant"
@@ -471,6 +475,22 @@ class Operators(LinearForms):
         cost = tuple((kind, number * lanes * (further - powers)) for kind, number in cost)
         cost += ((multiply, lanes * powers),) * (powers > 0)
         return self.shared(key, region, (a, b), Computation(cost=cost, bits=bits))
+
+    def noted_half(self, value: Value, type_: Type) -> Value:
+        """`value`, which copies of an unrolled loop may do two at a time where it is a half."""
+        level = self.stack[-1] if self.stack else None
+        if type_.bits == 16 and type_.lanes <= 1 and level is not None and level.is_unrolled:
+            self.known.halves_alone[value] = level
+        return value
+
+    def pair_halves(self) -> None:
+        """Two copies of an unrolled loop do one operation on halves each in one instruction, where there is
+        an even number and none needs what the one before it made.
+        """
+        for value, level in self.known.halves_alone.items():
+            is_even = (level.trips or 1.0) % 2 == 0.0 and level in varying((value,))
+            if is_even and not _needs_copy_before(value, level):
+                value.cost = tuple((kind, number / 2) for kind, number in value.cost)
 
     def added(self, op: BinaryOp, operand: Value, type_: Type, region: int) -> Value:
         """An operand of a sum: `2 * x` is `x + x` before subtractions take in products (SASS of nvcc 13), and
@@ -607,6 +627,20 @@ class Operators(LinearForms):
         """Whether a value is a constant power of two, another one in each copy of a loop perhaps."""
         is_known = value.shape is Shape.CONSTANT and value.number is not None
         return value in self.known.powers or (is_known and is_power(value.number or 0))
+
+
+def _needs_copy_before(value: Value, level: LoopLevel) -> bool:
+    """Whether a copy of an unrolled loop needs what the one before it made for a value."""
+    stack, seen = [value], set[Value]()
+    while stack and len(seen) < MOST_LOOKED_AT:
+        one = stack.pop()
+        if one in seen or one in level.separate or one.place.level is not level:
+            continue
+        if one.guards == (level.guard,):
+            return True
+        seen.add(one)
+        stack += one.inputs
+    return bool(stack)
 
 
 def _beside(product: Value, factor: Value) -> Value | None:

@@ -183,6 +183,7 @@ class Lowering(Loops):
         yield self.statement(self.kernel.body)
         self.access_indexed()
         self.join_rows()
+        self.pair_halves()
         self.drop_dead_decisions()
         return None
 

@@ -414,6 +414,7 @@ class Knowledge:
         self.divided: dict[Value, tuple[BinaryOp | None, Value, Value]] = {}  # of what, by what
         self.compared: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # words with a sign: how, with what
         self.one_thread: dict[Value, bool] = {}  # comparisons of threadIdx: whether only one thread passes
+        self.halves_alone: dict[Value, LoopLevel] = {}  # of one lane, in which unrolled loop
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
         self.roots: set[Value] = set()  # square roots
