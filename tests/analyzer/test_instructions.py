@@ -40,6 +40,18 @@ def test_a_remainder_beside_its_quotient_is_a_product_less():
     assert total("x / n", "x % m") > alone + 10
 
 
+def test_a_remainder_of_64_bits_beside_its_quotient_is_made_of_that():
+    def total(value: str) -> float:
+        index = "blockIdx.x * (long)blockDim.x + threadIdx.x"
+        text = f"__global__ void k(long* a, long n) {{ long i = {index}; a[i] = {value}; }}"
+        kernel, profile = launched(f"{text}\nint main() {{ k<<<64, 256>>>(0, 7); }}")
+        return lower_instructions(kernel, profile).total
+
+    both = total("i / n") + 3 + 2  # IMAD.MOV, IMAD and MOV in SASS of nvcc 13, and the sum of both
+    assert (total("i / n + i % n"), total("i % n + i / n")) == (both, both)
+    assert total("i / n + i % (n + 1)") > both + 20
+
+
 def test_a_product_that_only_a_sum_uses_becomes_fma():
     mix = mix_of("a[0] = x * x + b[0];")
     assert (mix.number(K.FFMA), mix.number(K.FMUL), mix.number(K.FADD)) == (1, 0, 0)

@@ -548,13 +548,13 @@ class Operators(LinearForms):
             if op is BinaryOp.MOD:
                 share = sum(divisor > 1 for divisor in divisors) / len(divisors)
                 value = self.plain("remainder", region, (a, value), ((K.IMAD, share),))
-        elif type_.bits == 32 and b.shape is not Shape.CONSTANT:
-            value = self.by_divisor(op, a, b, key, region)
+        elif b.shape is not Shape.CONSTANT:
+            value = self.by_divisor(op, a, b, (key, type_.signed), region)
         else:
             cost = measured(f"{name}.{key}") or ((K.IMAD, 1.0),)
             what = Computation(cost=cost, bits=type_.bits)
-            named, may_trap = (op, type_.signed, *inputs_key((a, b))), b.shape is not Shape.CONSTANT
-            value = self.shared(named, region, (a, b), what, may_trap=may_trap)
+            named = (op, type_.signed, *inputs_key((a, b)))
+            value = self.shared(named, region, (a, b), what)
             if name == "mod_power" and type_.bits == 32:
                 self.known.remainders[value] = a, b
         if a in self.known.naturals and is_natural:
@@ -580,21 +580,24 @@ class Operators(LinearForms):
                     return self.product(made, factor, INT32, region)
         return None
 
-    def by_divisor(self, op: BinaryOp, a: Value, b: Value, key: str, region: int) -> Value:
-        """Division or remainder of 32 bits by what is no number; `key`: in the measured table.
+    def by_divisor(self, op: BinaryOp, a: Value, b: Value, kind: tuple[str, bool], region: int) -> Value:
+        """Division or remainder by what is no number; `kind`: as the measured table has it, and with a sign.
 
-        Whoever needs both, in whatever order, divides once: the remainder is `a - a / b * b` then.
+        Whoever needs both, in whatever order, divides once: the remainder is `a - a / b * b` then. Words
+        share the reciprocal.
         """
+        key, _ = kind
+        bits, once = (64, ()) if key == "int64" else (32, _OF_DIVISOR[key])
 
         def computed(one: BinaryOp) -> Value:
             cost = measured(f"{'div' if one is BinaryOp.DIV else 'mod'}.{key}") or ()
-            cost = tuple((kind, number - dict(once).get(kind, 0.0)) for kind, number in cost)
-            named = (one, key, *inputs_key((a, b)))
-            return self.shared(named, region, (a, b, reciprocal), Computation(cost=cost), may_trap=True)
+            cost = tuple((each, number - dict(once).get(each, 0.0)) for each, number in cost)
+            named = (one, kind, *inputs_key((a, b)))
+            what = Computation(cost=cost, bits=bits)
+            return self.shared(named, region, (a, b, reciprocal), what, may_trap=True)
 
-        once = _OF_DIVISOR[key]
         what = Computation(cost=once)
-        reciprocal = self.shared(("reciprocal", key, b), region, (b,), what, may_trap=True)
+        reciprocal = self.shared(("reciprocal", kind, b), region, (b,), what, may_trap=True)
         quotient = computed(BinaryOp.DIV)  # costs nothing where nobody needs it
         if op is BinaryOp.MOD:
             remainder = computed(op)
@@ -610,7 +613,8 @@ class Operators(LinearForms):
     def take_from(self, quotient: Value, remainder: Value) -> None:
         """Have a remainder made of the quotient that is there beside it."""
         remainder.inputs = [*remainder.inputs[:2], quotient]
-        remainder.cost = ((K.IMAD, 1.0), (K.IADD, 1.0))
+        high: Cost = ((K.MOV, 1.0),) if remainder.bits == 64 else ()
+        remainder.cost = ((K.IMAD, 1.0), (K.IADD, 1.0), *high)
 
     def is_settled(self, value: Value, modulus: int) -> bool:
         """Whether each copy of a loop that is unrolled in part knows the remainder of its counter."""
