@@ -5,9 +5,10 @@ import pytest
 from wattslice import ir
 from wattslice.ir.accesses import is_written_alike
 from wattslice.ir.walking import evaluations
-from wattslice.workload.instructions import InstructionMix, lower_instructions
+from wattslice.workload.instructions import InstructionMix, isa_of, lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.statements import written_instructions
+from wattslice_models.gpu import load_gpu
 
 from .source_text import kernel_of, launched
 from .test_instructions import mix_of
@@ -1435,3 +1436,146 @@ def test_a_rotation_is_three_operations_of_the_size_of_a_loop(trips: int, is_who
         "}\nint main() { k<<<4, 256>>>(0, 0); }"
     )
     assert (lower_instructions(*launched(text)).number(K.BRANCH) == 1) is is_whole
+
+
+@pytest.mark.parametrize(
+    ("values", "executed"),
+    [  # FMUL, FSETP, FADD and MUFU in SASS of nvcc 13 for sm_80
+        ("__fdividef(v, w)", 5),
+        ("__fdividef(v, w), __fdividef(v + 1, w)", 5 + 3),  # one reciprocal
+        ("__fdividef(v, w), __fdividef(v, w + 1)", 5 + 6),
+        ("__fdividef(v, 3.0f)", 1),
+        ("__fdividef(1.0f, w)", 5),
+        ("__fdividef(1.0f, 1.0f + __expf(-v))", 7),  # no more than one: not scaled
+        ("__fdividef(v, __expf(v) + 1.0f)", 8),
+        ("__sinf(v), __cosf(v)", 3),  # one product with 1 / (2 pi)
+        ("__sinf(v), __cosf(-v)", 3),
+        ("__sinf(v), __cosf(w)", 4),
+        ("__expf(v), __expf(v)", 5),
+        ("__expf(v), __expf(-v)", 10),
+    ],
+)
+def test_fast_functions_of_the_same_number_share_what_they_do_with_it(values: str, executed: int):
+    parts = values.replace("), __", ")|__").split("|")
+    stores = "".join(f"a[{n} * 64 + threadIdx.x] = {one}; " for n, one in enumerate(parts))
+    mix = mix_of(f"float v = b[threadIdx.x], w = b[threadIdx.x + 32]; {stores}")
+    assert sum(mix.number(kind) for kind in (K.FMUL, K.FADD, K.FSETP, K.MUFU)) == executed
+
+
+@pytest.mark.parametrize(
+    ("value", "products"),
+    [  # IMAD in SASS of nvcc 13 for sm_80
+        ("__umulhi(v, n) ^ v * n", 1),  # IMAD.WIDE.U32
+        ("__umulhi(0xD2511F53u, v) ^ v * 0xD2511F53u", 1),
+        ("__mulhi((int)v, n) ^ (int)v * n", 1),
+        ("__umulhi(v, n) ^ v * (n + 1)", 2),
+        ("__umulhi(v, n) ^ v * n + w", 2),  # the sum takes the product along
+        ("__umulhi(v, n)", 1),
+    ],
+)
+def test_both_words_of_a_product_are_one_multiplication(value: str, products: int):
+    def imad(value: str) -> float:
+        text = f"unsigned v = c[threadIdx.x], w = c[threadIdx.x + 32]; c[threadIdx.x] = {value};"
+        return mix_of(text).number(K.IMAD)
+
+    assert imad(value) - imad("v ^ w") == products
+
+
+def atomic_mix(body: str, gpu: str = "a100") -> InstructionMix:
+    kernel, profile = launched(
+        "__global__ void k(const int* a, int* b, int* h, float* f, int n) {"
+        f" int i = blockIdx.x * blockDim.x + threadIdx.x; {body} }}\n"
+        "int main() { k<<<64, 256>>>(0, 0, 0, 0, 5); }"
+    )
+    return lower_instructions(kernel, profile, isa_of(load_gpu(gpu)))
+
+
+@pytest.mark.parametrize(
+    ("body", "executed"),
+    [  # all that SASS of nvcc 13 for sm_80 executes
+        ("atomicAdd(h, 1);", 11),  # S2R, VOTE, FLO, POPC, ISETP
+        ("atomicAdd(h, 3);", 12),  # IMAD
+        ("atomicAdd(h, n);", 12),
+        ("atomicAdd(h, a[i]);", 18),  # S2R, VOTE, FLO, ISETP, REDUX, MOV
+        ("atomicSub(h, a[i]);", 19),
+        ("atomicMax(h, a[i]);", 18),
+        ("atomicAdd(h + blockIdx.x, a[i]);", 17),
+        ("atomicOr(h, 1);", 13),
+        ("atomicMax(h, n);", 13),
+        ("b[atomicAdd(h, 1)] = a[i];", 24),  # S2R, LOP3, POPC, SHFL, IADD3
+        ("b[i] = atomicAdd(h, 3);", 23),
+        ("atomicAdd((unsigned long long*)h, 1ull);", 17),
+        # none is elected
+        ("b[i] = atomicMax(h, a[i]);", 14),
+        ("atomicInc((unsigned*)h, 99);", 7),
+        ("atomicExch(h, a[i]);", 12),
+        ("atomicAdd(f, f[i]);", 12),
+        ("atomicMax((long long*)h, ((long long*)a)[i]);", 12),
+        ("atomicAdd(&h[a[i]], 1);", 12),  # a constant is moved
+    ],
+)
+def test_one_lane_does_what_a_warp_adds_to_one_address(body: str, executed: int):
+    assert atomic_mix(body).total == executed
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_elected"),
+    [  # of SASS of nvcc 13 for sm_80
+        ("threadIdx.x == 0", False),
+        ("threadIdx.x == 31", False),
+        ("threadIdx.x == n", False),
+        ("i == 0", False),
+        ("(threadIdx.x & 31) == 0", True),
+        ("threadIdx.x == blockDim.x - 1", True),
+        ("threadIdx.x == 0 && i > n", True),
+        ("threadIdx.x < 16", True),
+    ],
+)
+def test_where_a_comparison_lets_one_thread_pass_it_asks_no_others(condition: str, is_elected: bool):
+    assert bool(atomic_mix(f"if ({condition}) atomicAdd(h, 1);").number(K.SHFL)) is is_elected
+
+
+def test_the_rest_behind_a_return_of_all_but_one_thread_asks_no_others():
+    assert atomic_mix("if (threadIdx.x != 0) return; atomicAdd(h, 1);").number(K.SHFL) == 0
+    assert atomic_mix("if (threadIdx.x == 0) return; atomicAdd(h, 1);").number(K.SHFL) > 0
+
+
+def test_a_warp_adds_up_by_shuffles_where_it_has_no_redux():
+    mix = atomic_mix("atomicAdd(h, a[i]);", "quadro_rtx_5000")  # SASS of nvcc 13 for sm_75
+    assert (mix.number(K.SHFL), mix.number(K.IADD), mix.number(K.ATOM)) == (6, 5, 2)
+
+
+@pytest.mark.parametrize(
+    ("update", "executed"),
+    [  # in each of 128 iterations, in SASS of nvcc 13 for sm_80
+        ("atomicAdd(c + c[i], 1)", 11),  # the constant and its size are made anew; YIELD
+        ("atomicAdd(c + c[i], i)", 10),
+        ("atomicAdd(a + c[i], 1.0f)", 11),
+        ("c[i] = ((char*)b)[i]", 10),  # IADD3 and LEA.HI.X for bytes
+    ],
+)
+def test_a_loop_with_an_atomic_stays_rolled_and_moves_operands_again(update: str, executed: int):
+    loop = f"for (int i = threadIdx.x; i < 4096; i += blockDim.x * gridDim.x) {update};"
+    assert mix_of(loop).total == pytest.approx(TRIPS * executed, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("body", "executed"),
+    [  # HADD2, HMUL2, HFMA2 and HMNMX2 in SASS of nvcc 13 for sm_80
+        ("for (int k = 0; k < 8; k++) v.h[k] = __hadd(v.h[k], w.h[k]);", 4),
+        ("for (int k = 0; k < 8; k++) v.h[k] = v.h[k] * w.h[k];", 4),
+        ("for (int k = 0; k < 8; k++) v.h[k] = __hfma(v.h[k], w.h[0], w.h[k]);", 4),
+        ("for (int k = 0; k < 8; k++) v.h[k] = __hmax(v.h[k], w.h[k]);", 4),
+        ("for (int k = 0; k < 8; k++) v.h[0] = __hfma(v.h[k], w.h[k], v.h[0]);", 8),
+        ("half m = v.h[0]; for (int k = 1; k < 8; k++) m = __hmax(m, v.h[k]); v.h[0] = m;", 7),
+        ("for (int k = 0; k < 4; k++) v.p[k] = __hadd2(v.p[k], w.p[k]);", 4),
+    ],
+)
+def test_copies_of_a_loop_do_two_halves_in_one_instruction(body: str, executed: int):
+    array = "half2 p[4]" if ".p" in body else "half h[8]"
+    kernel, profile = launched(
+        f"#include <cuda_fp16.h>\nstruct alignas(16) H8 {{ {array}; }};\n"
+        "__global__ void k(const H8* x, H8* y) { int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        f" H8 v = x[i], w = y[i]; {body} y[i] = v; }}\nint main() {{ k<<<64, 256>>>(0, 0); }}"
+    )
+    assert lower_instructions(kernel, profile).number(K.HFMA2) == executed

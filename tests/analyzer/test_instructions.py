@@ -40,6 +40,18 @@ def test_a_remainder_beside_its_quotient_is_a_product_less():
     assert total("x / n", "x % m") > alone + 10
 
 
+def test_a_remainder_of_64_bits_beside_its_quotient_is_made_of_that():
+    def total(value: str) -> float:
+        index = "blockIdx.x * (long)blockDim.x + threadIdx.x"
+        text = f"__global__ void k(long* a, long n) {{ long i = {index}; a[i] = {value}; }}"
+        kernel, profile = launched(f"{text}\nint main() {{ k<<<64, 256>>>(0, 7); }}")
+        return lower_instructions(kernel, profile).total
+
+    both = total("i / n") + 3 + 2  # IMAD.MOV, IMAD and MOV in SASS of nvcc 13, and the sum of both
+    assert (total("i / n + i % n"), total("i % n + i / n")) == (both, both)
+    assert total("i / n + i % (n + 1)") > both + 20
+
+
 def test_a_product_that_only_a_sum_uses_becomes_fma():
     mix = mix_of("a[0] = x * x + b[0];")
     assert (mix.number(K.FFMA), mix.number(K.FMUL), mix.number(K.FADD)) == (1, 0, 0)
@@ -1123,6 +1135,58 @@ def test_a_product_of_fragments_has_the_instructions_of_its_shape(a, sums, m, n,
     times = {"signed char": 1 / 2, "unsigned char": 1 / 2, "precision::tf32": 2, "double": 16}
     unit = times.get(a, 1 / 4 if a.endswith("s4") else 1)
     assert total_counts(kernel, profile).tensor == m * n * k * unit / 4096
+
+
+TILES = """
+#include <mma.h>
+#include <cuda_bf16.h>
+using namespace nvcuda::wmma;
+__global__ void k(const {t}* a, const {t}* b, {sums}* c, int m, int n, int k) {{
+  int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * {M}, col = (blockIdx.y * 4 + threadIdx.y) * {N};
+  fragment<matrix_a, {M}, {N}, {K}, {of}, {la}_major> x;
+  fragment<matrix_b, {M}, {N}, {K}, {of}, {lb}_major> y;
+  fragment<accumulator, {M}, {N}, {K}, {sums}> s;
+  fill_fragment(s, 0);
+  for (int i = 0; i < k; i += {K}) {{
+    load_matrix_sync(x, {pa}); load_matrix_sync(y, {pb}); mma_sync(s, x, y, s);
+  }}
+  store_matrix_sync(c + row * n + col, s, n, mem_{ls}_major);
+}}
+int main() {{ k<<<dim3(2, 4), dim3(128, 4)>>>(0, 0, 0, 256, 256, 16 * {K}); }}
+"""
+HALF, TF32 = ("half", "half", "float", 16, 16, 16), ("float", "precision::tf32", "float", 16, 16, 8)
+INT8, FP64 = ("signed char", "signed char", "int", 16, 16, 16), ("double", "double", "double", 8, 8, 4)
+TALL = ("half", "half", "half", 32, 8, 16)
+
+
+@pytest.mark.parametrize(
+    ("types", "layouts", "loads", "stores", "turned", "executed"),
+    [  # SASS of nvcc 13 for sm_80: loads and MOVM for each of 16 tiles, stores, all that is executed
+        (HALF, "rrr", 8, 4, 4, 509),
+        (HALF, "rcr", 8, 4, 0, 491),
+        (HALF, "crr", 8, 4, 8, 570),
+        (HALF, "ccc", 8, 8, 4, 521),
+        (TF32, "rrr", 8, 4, 0, 498),
+        (TF32, "rcr", 8, 4, 0, 476),
+        (INT8, "rcr", 4, 4, 0, 360),
+        (FP64, "rcr", 2, 1, 0, 153),
+        (FP64, "ccr", 2, 1, 0, 225),
+        (TALL, "rcr", 10, 4, 0, 537),
+        (TALL, "crr", 10, 4, 10, 663),
+    ],
+)
+def test_each_tile_in_global_memory_has_addresses_loads_and_turns(
+    types, layouts, loads, stores, turned, executed
+):
+    t, of, sums, m, n, k = types
+    la, lb, ls = ({"r": "row", "c": "col"}[letter] for letter in layouts)
+    pa = "a + row * k + i, k" if la == "row" else "a + row + i * m, m"
+    pb = "b + i * n + col, n" if lb == "row" else "b + i + col * k, k"
+    text = TILES.format(t=t, of=of, sums=sums, M=m, N=n, K=k, la=la, lb=lb, ls=ls, pa=pa, pb=pb)
+    mix = lower_instructions(*launched(text))
+    assert (mix.number(K.LDG), mix.number(K.STG)) == (16 * loads, stores)
+    assert mix.number(K.OTHER) == 16 * turned
+    assert mix.total == pytest.approx(executed, rel=0.2)
 
 
 @pytest.mark.parametrize(

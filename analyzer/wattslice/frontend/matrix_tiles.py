@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from wattslice.ir import (
     INT32,
+    LANE,
     UINT32,
     Builtin,
     BuiltinKind,
@@ -18,14 +19,20 @@ from wattslice.ir import (
     Type,
 )
 
-_WARP = 32
+_WARP, _WORD = 32, 32
 
 
 class Tile(Struct, frozen=True):
-    """A matrix tile in memory: `rows` stretches of `columns` elements each, one leading dimension apart."""
+    """A matrix tile in memory: `rows` stretches of `columns` elements each, one leading dimension apart.
+
+    `is_operand`: of a product, not its sums. `is_turned`: neighbours in memory are none in a register: tensor
+    cores take operands along the sum, and sums along the rows.
+    """
 
     rows: int
     columns: int
+    is_operand: bool
+    is_turned: bool
 
     @property
     def share(self) -> int | None:
@@ -33,11 +40,20 @@ class Tile(Struct, frozen=True):
         elements = self.rows * self.columns // _WARP
         return None if elements == 0 or self.columns % elements else elements
 
+    def moved_together(self, bits: int) -> int:
+        """Elements of `bits` that an access of global memory moves (SASS of nvcc 13, sm_80): those of a word,
+        two sums; turned, one, but for halves: MOVM turns them in registers."""
+        if not self.is_operand:
+            return 1 if self.is_turned else 2
+        return max(1, _WORD // bits) if not self.is_turned or bits == _WORD // 2 else 1
+
 
 def tile_of(use: str, m: int, n: int, k: int, *, is_column_major: bool) -> Tile:
     """The tile of an operand (`a`, `b`, else an accumulator) of a product m x n x k."""
     rows, columns = {"a": (m, k), "b": (k, n)}.get(use, (m, n))
-    return Tile(columns, rows) if is_column_major else Tile(rows, columns)
+    if is_column_major:
+        rows, columns = columns, rows
+    return Tile(rows, columns, use in ("a", "b"), is_column_major is (use != "b"))
 
 
 def address_of_share(
@@ -45,14 +61,16 @@ def address_of_share(
 ) -> Expr:
     """Where the share of one lane begins, as `type_`: equal stretches (`part`), lane after lane along rows.
 
-    `stride` counts elements from one row to the next. Finding the address costs no operation.
+    `stride` counts elements from one row to the next. Finding the address costs no operation. How many
+    elements move together is the `detail` of the last step.
     """
     lanes_in_row = Constant(tile.columns // (tile.share or 1), INT32, span)
     lane = _free(Semantics.MOD, (_thread(span), Constant(_WARP, INT32, span)), span)
     row = _free(Semantics.DIV, (lane, lanes_in_row), span)
     skipped = _free(Semantics.MUL, (row, stride), span)
     begin = PointerOffset(address, skipped, element.size_bytes, 0, False, False, type_, span)
-    column = _free(Semantics.MOD, (lane, lanes_in_row), span)
+    together = str(tile.moved_together(element.bits))
+    column = Intrinsic(LANE, (lane, lanes_in_row), (), Semantics.MOD, False, INT32, span, together)
     return PointerOffset(begin, column, part.size_bytes, 0, False, False, type_, span)
 
 
@@ -64,4 +82,4 @@ def _thread(span: Span) -> Expr:
 
 
 def _free(semantics: Semantics, arguments: tuple[Expr, ...], span: Span) -> Expr:
-    return Intrinsic("lane", arguments, (), semantics, False, INT32, span)
+    return Intrinsic(LANE, arguments, (), semantics, False, INT32, span)

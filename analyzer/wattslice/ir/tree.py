@@ -411,7 +411,7 @@ class Intrinsic(Struct, frozen=True, eq=False):
     `operations` are the source operations one execution costs, by class (empty for printf and the like).
     `is_opaque_call` marks a call whose body could not be found: its cost is unknown (a diagnostic exists).
     `detail` is what types say and the name does not: the cooperative group that calls, and the function
-    object that it combines values with.
+    object that it combines values with; `TRANSPOSED`.
     """
 
     name: str
@@ -528,6 +528,13 @@ NEXT_ELEMENT = "_ZNSt6vectorix"
 BIT_FIELD = "bit-field"
 """The intrinsic that gives so many bits, its second argument, of a member; its third is the first of them. As
 to values members are whole: each has a place of its own."""
+
+LANE = "lane"
+"""The intrinsics that give the place of a lane of a warp in a matrix tile: the number of the thread (FMA) and
+of the lane in its warp, its row (DIV), what lies between that and the first (MUL), its column (MOD). The
+`detail` of this: how many elements an access of global memory moves."""
+TRANSPOSED = "transposed"
+"""`detail` of the load of a matrix tile whose elements lanes exchange: tensor cores take it the other way."""
 
 UNREAD = "a statement that could not be read"
 NUMERIC_LIMITS = "_ZNSt14numeric_limitsI"

@@ -31,8 +31,8 @@ from wattslice_tools.wild.sass_emulator import BudgetError, Execution, Thread, r
 
 FIRST_PARAMETER = {"sm_80": 0x160, "sm_90": 0x210}
 """Offset of the parameters in constant bank 0, of the architectures that can be checked."""
-_GPUS = {"sm_80": "v100", "sm_90": "h100"}
-"""The GPU that the lowering is for; conversions of sm_80 are counted as those of the GPUs before it."""
+_GPUS = {"sm_80": "a100", "sm_90": "h100"}
+"""The GPU that the lowering is for."""
 SAMPLES = 24
 SMALL_BLOCK = 64
 """Threads of a block of which each is sampled, in blocks spread over the grid."""

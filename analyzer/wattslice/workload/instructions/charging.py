@@ -155,6 +155,8 @@ class _Charger:
         for value in self.order:
             if value.form.is_unsigned and value.shape is Shape.PLAIN and self.other_uses.get(value) == 1:
                 value.cost = ()  # the one address that needs it is computed by LEA and LEA.HI
+            if self.isa is not Isa.XMAD and value.beside in self.other_uses:
+                value.cost = ()  # IMAD.WIDE has both words of a product
         self.join_truths()
         for value in self.members.keys() - set(self.roots):
             self.leave_out_members(value)
@@ -361,7 +363,10 @@ class _Charger:
         resting = tuple(pair for pair in terms if pair not in moving)
         stride = _stride(moving, inner) if value.shape is Shape.ADDRESS and inner is not None else None
         # an index in two parts is summed anew in each iteration where the part that moves may wrap
-        if inner is not None and stride is not None and not (inner.wraps and form.is_wide):
+        # so is where a matrix tile begins, but what a variable points at moves
+        is_anew = form.is_anew and inner is not None and inner.unroll > 1.0
+        is_anew &= not any(term.is_pointer for term, _ in moving)
+        if inner is not None and stride is not None and not (is_anew or (inner.wraps and form.is_wide)):
             self.strength_reduce(value, moving, resting, inner, stride)
             return
         if value.shape is Shape.ADDRESS and value.bits == 64:
@@ -445,7 +450,7 @@ class _Charger:
             is_lea = is_long or value.form.is_unsigned
             indices = [self.scaled_index(value, indices[0], scale, is_lea=is_lea)]
         value.inputs.extend(indices)
-        adds = is_wide or (is_long and is_there) or self.isa is Isa.XMAD
+        adds = is_wide or (is_long and is_there) or self.isa is Isa.XMAD or scale == 1
         value.cost = ((InstructionKind.IADD, 2.0),) if adds else ((InstructionKind.IMAD, 1.0),)
         if _differs_in_copies(index):
             value.cost += ((InstructionKind.IADD, 1.0),)

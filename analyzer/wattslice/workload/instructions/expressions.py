@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from wattslice.ir import (
     BIT_FIELD,
+    LANE,
     AddressOf,
     Assign,
     Atomic,
@@ -43,9 +44,10 @@ from wattslice.ir import (
     Type,
     TypeKind,
     Unary,
+    UnaryOp,
 )
 from wattslice.patterns import regex
-from wattslice.workload.instructions.kinds import Cost, barrier_cost, call_cost, shares, times
+from wattslice.workload.instructions.kinds import WARP_SIZE, Cost, barrier_cost, call_cost, shares, times
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import SEEN_BY_OTHERS, Memory
 from wattslice.workload.instructions.operators import (
@@ -60,6 +62,7 @@ from wattslice.workload.instructions.value_graph import (
     AT_START,
     Computation,
     Environment,
+    LoopLevel,
     MemoryRequest,
     Placement,
     Shape,
@@ -219,12 +222,63 @@ class Expressions(Memory):
         pointer = yield self.expression(place.address, region)
         inputs = [self.address(place, pointer, region)[0]]
         scales = place.space is MemorySpace.SHARED and bool(inputs[0].form.terms)  # ATOMS has no [R.X4]
-        inputs.extend((yield from self.all_of(expr.arguments, region)))
+        operands = yield from self.all_of(expr.arguments, region)
         cost = _shared_atomic(expr) if place.space is MemorySpace.SHARED else ((K.ATOM, 1.0),)
-        self.root(region, (*cost, *(((K.IADD, 1.0),) if scales else ())), inputs)
+        result = self.joined([], region)
+        loop = next((level for level in reversed(self.stack) if not level.is_unrolled), None)
+        loop = None if loop is None or loop.unroll > 1.0 else loop
+        if loop is not None and loop not in self.yielding:
+            self.yielding.add(loop)
+            self.root(loop.body_region, ((K.OTHER, 1.0),), ())  # YIELD
+        is_one = inputs[0].is_uniform and len(operands) == 1 and ONE_THREAD not in self.available
+        election = self.elected(expr, operands[0], result) if is_one else ()
+        if election:
+            agreed = Value(Shape.PLAIN, result.place, election, list(operands), span=self.here)
+            if election[: len(_ELECTION)] == _ELECTION:
+                agreed.inputs.append(self.first("lane", ((K.MOV, 1.0),), is_uniform=False))
+            else:
+                agreed.beside = result
+            inputs.append(agreed)
+        else:
+            cost += self.moved_operands(expr, operands, inputs, region, loop)
+        self.root(region, (*cost, *(((K.IADD, 1.0),) if scales else ())), [*inputs, *operands])
         self.note(place, pointer, None, is_store=True)
         self.clobber(((place.space, self.part_of(place.space, place.root, pointer)),), False, None)
-        return self.joined([], region)
+        return result
+
+    def elected(self, expr: Atomic, operand: Value, result: Value) -> Cost:
+        """What lanes of a warp agree on ahead of an atomic at one address, which one of them does for all:
+        ptxas adds up words, and counts the lanes that add the same. Then each result follows from how many
+        are before it; where a result of other atomics is needed none is elected.
+        """
+        is_counted = operand.is_uniform and expr.op in (AtomicOp.ADD, AtomicOp.SUB)
+        if expr.type.is_float or not (is_counted or expr.op in _OF_WARP):
+            return ()
+        if expr.type.bits == 64:
+            return (*_ELECTION, (K.IMAD, 1.0), (K.IADD, 1.0), (K.MOV, 4.0)) if is_counted else ()
+        if is_counted:
+            result.cost = _RANK
+            return _ELECTION if operand.number in (1, -1) else (*_ELECTION, (K.IMAD, 1.0))
+        negated: Cost = ((K.IADD, 1.0),) if expr.op is AtomicOp.SUB else ()
+        if self.adds_up_warps:
+            return (*_REDUX, *negated, *((K.MOV, 1.0),) * operand.is_uniform)
+        return (*_WARP_SUM, *negated)
+
+    def moved_operands(
+        self, expr: Atomic, operands: list[Value], inputs: list[Value], region: int, loop: LoopLevel | None
+    ) -> Cost:
+        """Operands of an atomic that are in no register are moved there, in each iteration of a `loop` that
+        is not unrolled. ATOMS counts up by itself.
+        """
+        counts = expr.place.space is MemorySpace.SHARED and expr.op is AtomicOp.ADD and not expr.type.is_float
+        moved = [one for one in operands if one.number or (one.is_given and not one.access)]
+        moved = [one for one in moved if not (counts and one.number == 1)]
+        if loop is not None:
+            return ((K.MOV, float(len(moved))),) if moved else ()
+        for one in moved:
+            what = Computation(cost=((K.MOV, 1.0),))
+            inputs.append(self.shared(("operand", *inputs_key((one,))), region, (), what))
+        return ()
 
     def fetch(self, expr: TextureFetch, region: int) -> Steps:
         """A texture fetch, shared with equal ones, or a surface write."""
@@ -287,6 +341,9 @@ class Expressions(Memory):
             added = self.wrapping(index) if is_unsigned else (0, ())
             if (is_unsigned, added) != (value.form.is_unsigned, value.form.added):
                 value.form = replace(value.form, is_unsigned=is_unsigned, added=added)
+            if isinstance(expr.index, Intrinsic) and expr.index.name == LANE:
+                begin, lanes = self.known.in_tiles.get(base, (base, ()))
+                self.known.in_tiles[value] = begin, (*lanes, index)
         return value
 
     def wrapping(self, index: Value) -> tuple[int, Terms]:
@@ -377,6 +434,8 @@ class Expressions(Memory):
         inputs = yield from self.all_of(expr.arguments, region)
         if expr.name == BIT_FIELD:
             return self.bit_field(inputs, expr.type, region)
+        if expr.name == LANE:
+            return self.lane(expr, inputs, region)
         if expr.semantics is Semantics.IDENTITY and inputs:
             if _CONVERTS.match(expr.name):
                 return self.cast(inputs[0], expr.arguments[0].type, expr.type, region)
@@ -388,7 +447,7 @@ class Expressions(Memory):
         if expr.semantics is Semantics.FMA and working.bits in FLOAT_KINDS:
             fused = FLOAT_KINDS[working.bits][2]
             cost = ((fused, per_operation(working.bits, working.lanes)),)
-            return self.plain("fma", region, tuple(inputs), cost, working.bits)
+            return self.noted_half(self.plain("fma", region, tuple(inputs), cost, working.bits), working)
         if expr.semantics is Semantics.ABS and working.kind is TypeKind.FLOAT:
             return self.plain("abs", region, tuple(inputs), (), working.bits)  # a modifier of what uses it
         base = inputs[0].number if inputs and inputs[0].shape is Shape.CONSTANT else None
@@ -414,17 +473,49 @@ class Expressions(Memory):
             self.write(variable, (), result)
         return result
 
+    def lane(self, expr: Intrinsic, inputs: list[Value], region: int) -> Value:
+        """The place of a lane in a matrix tile; found in an arm, each time, where one is around."""
+        if expr.semantics is Semantics.MOD and inputs[1].number == WARP_SIZE:
+            return inputs[0]  # S2R of the lane, which asks for no index of the thread
+        inputs = [] if expr.semantics is Semantics.FMA else inputs
+        is_given = inputs[-1:] and inputs[-1].shape is not Shape.CONSTANT
+        cost = ((_LANES[expr.semantics], 1.0), *((K.SHF, 1.0),) * bool(is_given))  # rows apart, in words
+        what = Computation(cost=cost, is_uniform=False)
+        key = (LANE, expr.semantics, *inputs_key(inputs))
+        return self.shared(key, region, tuple(inputs), what, may_hoist=False)
+
+    def fast_quotient(self, name: object, a: Value, b: Value, region: int) -> Value:
+        """`__fdividef(a, b)`: a product with the reciprocal of `b`, which all divisions by it share. Both are
+        scaled, but where `b` is one and an exponential.
+        """
+        if b.shape is Shape.CONSTANT:
+            return self.plain(name, region, (a, b), ((K.FMUL, 1.0),))
+        summands = b.inputs if b.shape is Shape.FLOAT_SUM else []
+        is_more = any((one.number or 0.0) >= 1.0 for one in summands)
+        is_scaled = not (self.is_fast or (is_more and not self.known.exponentials.isdisjoint(summands)))
+        scaling: Cost = ((K.FMUL, 1.0), (K.FSETP, 1.0)) if is_scaled else ()
+        once = Computation(cost=((K.MUFU, 1.0), *scaling))
+        reciprocal = self.shared(("fast reciprocal", b), region, (b,), once)
+        products = float(is_scaled + (is_scaled or a.number != 1.0))
+        return self.plain(name, region, (a, b, reciprocal), ((K.FMUL, products),) if products else ())
+
     def function(
         self, expr: Intrinsic, working: Type, inputs: tuple[Value, ...], cost: Cost, region: int
     ) -> Value:
         """A function without effects. Values of their own: what one argument alone decides; the constants of
         one of floats without branches, in registers; the share that branches hold in the loop around.
         """
-        name = ("call", expr.name)
+        name = ("call", expr.name, *_negated(expr))
+        if expr.name == "__fdividef":
+            return self.fast_quotient(name, *inputs, region)
         if (name, *inputs_key(inputs)) in self.available or {one.shape for one in inputs} <= {Shape.CONSTANT}:
             return self.plain(name, region, inputs, cost, expr.type.bits)
         held, *of_one = shares(expr.name, working, fast=self.is_fast)
         parts: list[Value] = []
+        if cost == _OF_TURNS and expr.name.strip("_f") in ("sin", "cos"):
+            turns = Computation(cost=cost[:1])
+            parts.append(self.shared(("turns", *inputs_key(inputs)), region, inputs, turns))
+            cost = cost[1:]
         kept = tuple(pair for pair in cost if pair[0] is K.MOV)
         if kept and working.kind is TypeKind.FLOAT and working.bits == 32 and K.BRANCH not in dict(cost):
             parts.append(self.shared(("constants", expr.name), region, (), Computation(cost=kept)))
@@ -436,6 +527,12 @@ class Expressions(Memory):
             parts.append(self.shared(("part", number, name, *inputs_key((one,))), region, operands, part))
         value = self.plain(name, region, inputs, times(cost, 1.0 - sum(of_one)), expr.type.bits)
         value.inputs += parts
+        if {kind for kind, _ in cost} == {K.HFMA2}:
+            self.noted_half(value, working)
+        if _EXPONENTIAL.fullmatch(expr.name):
+            self.known.exponentials.add(value)
+        if expr.name in ("__umulhi", "__mulhi"):
+            value.beside = self.product(inputs[0], inputs[1], expr.type, region)
         if held and value.place.region != region and Shape.CONSTANT not in {one.shape for one in inputs}:
             stays = Value(Shape.PLAIN, Placement(region, self.stack[-1], self.stack), times(cost, held))
             stays.span = value.span
@@ -444,9 +541,35 @@ class Expressions(Memory):
         return value
 
 
+_LANES = {Semantics.FMA: K.MOV, Semantics.DIV: K.SHF, Semantics.MUL: K.IMAD, Semantics.MOD: K.LOP}
+"""What each step on the way to the place of a lane in a matrix tile takes."""
+ONE_THREAD = "one thread"
+"""Is available where a comparison with an index of the thread lets one thread of a block pass."""
+_OF_WARP = (AtomicOp.ADD, AtomicOp.SUB, AtomicOp.MIN, AtomicOp.MAX, AtomicOp.AND, AtomicOp.OR, AtomicOp.XOR)
+_ELECTION: Cost = ((K.SHFL, 1.0), (K.OTHER, 2.0), (K.ISETP, 1.0))
+"""VOTE, FLO and POPC, whether the lane is the first; its number (S2R) once."""
+_RANK: Cost = ((K.MOV, 1.0), (K.LOP, 1.0), (K.OTHER, 1.0), (K.SHFL, 1.0), (K.IADD, 1.0))
+"""POPC of the lanes before, and the result of the first."""
+_REDUX: Cost = ((K.MOV, 2.0), (K.SHFL, 2.0), (K.OTHER, 1.0), (K.ISETP, 1.0))
+_WARP_SUM: Cost = ((K.MOV, 1.0), (K.SHFL, 6.0), (K.IADD, 5.0), (K.ISETP, 2.0), (K.ATOM, 1.0), (K.BRANCH, 1.0))
+"""Without REDUX (sm_75), of a whole warp: the atomic of others is issued, too."""
+_OF_TURNS: Cost = ((K.FMUL, 1.0), (K.MUFU, 1.0))
+"""The sine and the cosine of a number of turns, which is that of radians by two pi."""
+_EXPONENTIAL = regex(r"(__)?exp(2|10)?f?")
+_SYMMETRIC = regex(r"(__)?(sin|cos|tan|asin|atan|sinh|cosh|tanh|asinh|atanh|erf|cbrt)f?")
+"""Functions that are of `-x` what they are of `x`, or the negative of that."""
 _ARITHMETIC = (Semantics.ADD, Semantics.MUL, Semantics.DIV, Semantics.MOD)
 """What is computed on the way to a rank, a size or an address, at no cost that anybody names."""
 _COMPUTED = (Shape.FLOAT_SUM, Shape.FLOAT_PRODUCT, Shape.INT_SUM, Shape.INT_PRODUCT, Shape.LOGIC)
+
+
+def _negated(call: Intrinsic) -> tuple[int, ...]:
+    """The arguments of a function that are negated, which is a modifier of a value and none of its own."""
+    if _SYMMETRIC.fullmatch(call.name):
+        return ()
+    arguments = [a.operand if isinstance(a, Cast) else a for a in call.arguments]
+    negated = (isinstance(a, Unary) and a.op is UnaryOp.NEGATE and a.type.is_float for a in arguments)
+    return tuple(number for number, is_negated in enumerate(negated) if is_negated)
 
 
 def _resizes(expr: Expr, before: int, after: int) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wattslice.ir import OperationClass, OperationCount, Type, TypeKind
+from wattslice.ir import TRANSPOSED, OperationClass, OperationCount, Type, TypeKind
 from wattslice.ir.builtins import BUILTINS
 from wattslice.patterns import regex
 from wattslice_models.gpu import Gpu
@@ -156,7 +156,7 @@ _IN_STEPS = ("reduce", "inclusive_scan", "exclusive_scan")
 
 
 _TILE = regex(r"thread_block_tile<(\d+)")
-_WARP_SIZE = 32
+WARP_SIZE = 32
 _REGISTER_BYTES = 4
 
 
@@ -200,7 +200,7 @@ def times(cost: Cost, number: float) -> Cost:
 def _in_part_of_warp(group: str) -> bool:
     """Whether `group` is a tile whose lanes make a mask and agree on it: `thread_block_tile<16, void>`."""
     tile = _TILE.match(group)
-    return tile is not None and int(tile[1]) < _WARP_SIZE
+    return tile is not None and int(tile[1]) < WARP_SIZE
 
 
 def _plain(name: str) -> str:
@@ -253,6 +253,8 @@ def call_cost(
             return cost
     if "shfl" in plain:  # one register at a time
         return times(exchange, max(1, working.size_bytes // _REGISTER_BYTES))
+    if is_tile and group == TRANSPOSED:  # MOVM: what LDSM does on the way from shared memory
+        return ((InstructionKind.OTHER, working.lanes * working.bits / (8 * _REGISTER_BYTES)),)
     if plain.endswith(("_sync", "ballot", "all", "any")) and not is_tile:
         return exchange
     if plain in _IN_STEPS:

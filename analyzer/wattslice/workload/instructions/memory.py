@@ -9,7 +9,17 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wattslice.ir import Expr, MemoryPlace, MemorySpace, PointerOffset, Type, TypeKind, Variable
+from wattslice.ir import (
+    LANE,
+    Expr,
+    Intrinsic,
+    MemoryPlace,
+    MemorySpace,
+    PointerOffset,
+    Type,
+    TypeKind,
+    Variable,
+)
 from wattslice.workload.instructions.forwarding import Access, AccessName, Part, shares_loaded
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.operators import Operators, is_there
@@ -166,11 +176,29 @@ class Memory(Operators):
         terms, offset, copies = linear(pointer)
         narrow = place.space not in (MemorySpace.GLOBAL, MemorySpace.HOST)
         is_scaled = place.space is MemorySpace.CONSTANT
-        address = self.address_value(pointer, region, narrow=narrow, is_scaled=is_scaled)
+        if not narrow and pointer in self.known.in_tiles:
+            address = self.address_in_tile(pointer, place.type.bits, region)
+        else:
+            address = self.address_value(pointer, region, narrow=narrow, is_scaled=is_scaled)
         name = (place.space, place.root if not terms or narrow else None, frozenset(terms), offset, *copies)
         return address, name
 
-    def address_value(self, pointer: Value, region: int, *, narrow: bool, is_scaled: bool = False) -> Value:
+    def address_in_tile(self, pointer: Value, bits: int, region: int) -> Value:
+        """Where a lane accesses a matrix tile of elements of `bits` in global memory: where the tile begins,
+        which each copy of a loop computes, and the place of the lane in it, added in 64 bits; other rows are
+        eight on. Of doubles a lane has one, and a pointer steps.
+        """
+        begin, lanes = self.known.in_tiles[pointer]
+        is_anew = bits < 64
+        address = self.address_value(begin, region, narrow=False, is_anew=is_anew)
+        is_given = any(one.shape is not Shape.CONSTANT for lane in lanes for one in lane.inputs[1:])
+        cost = ((K.IADD, 2.0), *((K.IMAD, 1.0),) * (is_given and is_anew))
+        what = Computation(cost=cost, bits=64, form=LinearForm(linear(pointer)[0]))
+        return self.shared(("in tile", address, *lanes), region, (address, *lanes), what)
+
+    def address_value(
+        self, pointer: Value, region: int, *, narrow: bool, is_scaled: bool = False, is_anew: bool = False
+    ) -> Value:
         """The register that addresses around `pointer` are made from; `narrow`: of 32 bits; `is_scaled`: in
         bytes."""
         terms = linear(pointer)[0]
@@ -188,11 +216,12 @@ class Memory(Operators):
             is_guarded=is_guarded,
             added=added,
             is_scaled=is_scaled,
+            is_anew=is_anew,
         )
         what = Computation(Shape.ADDRESS, bits=32 if narrow else 64, inputs=(), form=form)
         values += tuple(copy for copy, _ in added[1])
         address = self.shared(
-            ("address", frozenset(terms), narrow, is_wide, added, is_scaled), region, values, what
+            ("address", frozenset(terms), narrow, is_wide, added, is_scaled, is_anew), region, values, what
         )
         if address.form.is_unsigned is not is_unsigned:
             address.form = replace(address.form, is_unsigned=is_unsigned)
@@ -483,8 +512,8 @@ class Memory(Operators):
             sizes = (max(1, member.bits // 8) for member in members)
             fewer = sum(-(-size // place.type.request_bytes) for size in sizes)
             number, stored = min(number, float(fewer)), self.plain("members", region, tuple(members), ())
-        made = _instructions(place) if place.type.lanes > _MOST_LANES else number
-        self.root(region, ((_STORE.get(place.space, K.STG), made),), (address, stored))
+        cost = ((_STORE.get(place.space, K.STG), _of_tile(place) or number),)
+        self.root(region, cost, (address, stored))
         terms = (*address.form.terms, *linear(pointer)[2])
         span = None if place.is_volatile else self.span_of(pointer, place.type.size_bytes)
         self.roots[-1].access = MemoryRequest(
@@ -575,17 +604,20 @@ def _record_of(address: Expr) -> tuple[Type | None, _Member | None]:
 
 
 def _instructions(place: MemoryPlace) -> float:
-    """Instructions of one access. A lane's share of a matrix tile comes two elements at a time, as tensor
-    cores hold them (SASS of nvcc 13, sm_75 and sm_90); LDSM takes all of a tile of 16-bit elements at once.
+    """Instructions of one access."""
+    return _of_tile(place) or float(place.type.requests)
+
+
+def _of_tile(place: MemoryPlace) -> float | None:
+    """Instructions that move a lane's share of a matrix tile, a few elements at a time, as tensor cores hold
+    them; LDSM takes all of a tile of 16-bit elements in shared memory. None for other accesses.
     """
-    lanes, is_small = place.type.lanes, place.type.bits < 32
-    if lanes <= _MOST_LANES or (is_small and place.space is MemorySpace.SHARED):
-        return float(place.type.requests)
-    return max(float(place.type.requests), lanes / 2 if place.type.bits >= 16 else 0.0)
-
-
-_MOST_LANES = 4
-"""Of a vector of CUDA; more has only a share of a tile."""
+    address = place.address
+    index = address.index if isinstance(address, PointerOffset) else None
+    if not isinstance(index, Intrinsic) or index.name != LANE or not index.detail:
+        return None
+    is_matrix = place.space is MemorySpace.SHARED and place.type.bits < 32
+    return float(place.type.requests) if is_matrix else max(1.0, place.type.lanes / int(index.detail))
 
 
 def _is_register(place: MemoryPlace) -> bool:

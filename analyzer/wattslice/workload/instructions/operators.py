@@ -17,6 +17,7 @@ from wattslice.ir import (
     NEGATED,
     UINT32,
     BinaryOp,
+    BuiltinKind,
     LogicalOp,
     Type,
     TypeKind,
@@ -26,10 +27,12 @@ from wattslice.workload.instructions.kinds import Cost, measured
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.value_graph import (
     AT_START,
+    MOST_LOOKED_AT,
     NO_FORM,
     Computation,
     Environment,
     LinearForm,
+    LoopLevel,
     Numbers,
     Shape,
     Value,
@@ -38,6 +41,7 @@ from wattslice.workload.instructions.value_graph import (
     depth,
     inputs_key,
     linear,
+    varying,
 )
 
 FLOAT_KINDS: dict[int, tuple[K, K, K, K]] = {  # bits: sum, product, fused, comparison
@@ -313,6 +317,9 @@ class Operators(LinearForms):
             signs = self.extended((a, b)) if wide > 1.0 else 0.0
             cost = ((K.ISETP, wide), (K.SHF, signs)) if signs else ((K.ISETP, wide),)
             compared = self.plain(op, region, (a, b), cost)
+            is_fixed = b.is_given or b.number is not None
+            if op in (BinaryOp.EQ, BinaryOp.NE) and is_fixed and self.is_of_thread(a):
+                self.known.one_thread[compared] = op is BinaryOp.EQ
             if type_.signed and type_.bits == 32:
                 is_turned = a.shape is Shape.CONSTANT
                 self.known.compared[compared] = (MIRRORED[op], b, a) if is_turned else (op, a, b)
@@ -343,6 +350,12 @@ class Operators(LinearForms):
                 return self.division(op, a, b, type_, region)
             case _:
                 return self.plain(op, region, (a, b), ((K.SHF, wide),), type_.bits)
+
+    def is_of_thread(self, value: Value) -> bool:
+        """Whether a number is an index of the thread in its block, or that and what all of a block have."""
+        indices = [self.available.get(("builtin", BuiltinKind.THREAD_IDX, axis)) for axis in range(3)]
+        own = [term for term, _ in linear(value)[0] if not term.is_uniform]
+        return len(own) == 1 and any(own[0] is index for index in indices)
 
     def both(self, op: LogicalOp, a: Value, b: Value, region: int) -> Value:
         """`a && b` or `a || b`: one of two comparisons takes the other's truth along (`charging.py`)."""
@@ -433,7 +446,8 @@ class Operators(LinearForms):
         if op in COMPARISONS:
             return self.shared(key, region, (a, b), Computation(cost=((compare, lanes),)))
         if op in (BinaryOp.ADD, BinaryOp.SUB):
-            return self.shared(key, region, (a, b), Computation(Shape.FLOAT_SUM, ((add, lanes),), bits))
+            what = Computation(Shape.FLOAT_SUM, ((add, lanes),), bits)
+            return self.noted_half(self.shared(key, region, (a, b), what), type_)
         further, powers = 1.0, 0.0  # copies with another number than one, and with another power of two
         for one, other in ((a, b), (b, a)):
             if other.shape is Shape.CONSTANT and (op is BinaryOp.MUL or other is b):
@@ -453,7 +467,7 @@ class Operators(LinearForms):
             is_doubled = 2.0 in (a.number, b.number) and not self.is_machine_code  # x + x
             cost = ((add if is_doubled else multiply, lanes * further),)
             what = Computation(Shape.FLOAT_PRODUCT, cost, bits)
-            return self.shared(key, region, (a, b), what)
+            return self.noted_half(self.shared(key, region, (a, b), what), type_)
         name = "rcp" if a.shape is Shape.CONSTANT and a.number == 1 else "div"
         if b.shape is Shape.CONSTANT and bits == 32:  # its reciprocal is a number, too; not that of doubles
             name = "div_constant"
@@ -461,6 +475,22 @@ class Operators(LinearForms):
         cost = tuple((kind, number * lanes * (further - powers)) for kind, number in cost)
         cost += ((multiply, lanes * powers),) * (powers > 0)
         return self.shared(key, region, (a, b), Computation(cost=cost, bits=bits))
+
+    def noted_half(self, value: Value, type_: Type) -> Value:
+        """`value`, which copies of an unrolled loop may do two at a time where it is a half."""
+        level = self.stack[-1] if self.stack else None
+        if type_.bits == 16 and type_.lanes <= 1 and level is not None and level.is_unrolled:
+            self.known.halves_alone[value] = level
+        return value
+
+    def pair_halves(self) -> None:
+        """Two copies of an unrolled loop do one operation on halves each in one instruction, where there is
+        an even number and none needs what the one before it made.
+        """
+        for value, level in self.known.halves_alone.items():
+            is_even = (level.trips or 1.0) % 2 == 0.0 and level in varying((value,))
+            if is_even and not _needs_copy_before(value, level):
+                value.cost = tuple((kind, number / 2) for kind, number in value.cost)
 
     def added(self, op: BinaryOp, operand: Value, type_: Type, region: int) -> Value:
         """An operand of a sum: `2 * x` is `x + x` before subtractions take in products (SASS of nvcc 13), and
@@ -518,13 +548,13 @@ class Operators(LinearForms):
             if op is BinaryOp.MOD:
                 share = sum(divisor > 1 for divisor in divisors) / len(divisors)
                 value = self.plain("remainder", region, (a, value), ((K.IMAD, share),))
-        elif type_.bits == 32 and b.shape is not Shape.CONSTANT:
-            value = self.by_divisor(op, a, b, key, region)
+        elif b.shape is not Shape.CONSTANT:
+            value = self.by_divisor(op, a, b, (key, type_.signed), region)
         else:
             cost = measured(f"{name}.{key}") or ((K.IMAD, 1.0),)
             what = Computation(cost=cost, bits=type_.bits)
-            named, may_trap = (op, type_.signed, *inputs_key((a, b))), b.shape is not Shape.CONSTANT
-            value = self.shared(named, region, (a, b), what, may_trap=may_trap)
+            named = (op, type_.signed, *inputs_key((a, b)))
+            value = self.shared(named, region, (a, b), what)
             if name == "mod_power" and type_.bits == 32:
                 self.known.remainders[value] = a, b
         if a in self.known.naturals and is_natural:
@@ -550,21 +580,24 @@ class Operators(LinearForms):
                     return self.product(made, factor, INT32, region)
         return None
 
-    def by_divisor(self, op: BinaryOp, a: Value, b: Value, key: str, region: int) -> Value:
-        """Division or remainder of 32 bits by what is no number; `key`: in the measured table.
+    def by_divisor(self, op: BinaryOp, a: Value, b: Value, kind: tuple[str, bool], region: int) -> Value:
+        """Division or remainder by what is no number; `kind`: as the measured table has it, and with a sign.
 
-        Whoever needs both, in whatever order, divides once: the remainder is `a - a / b * b` then.
+        Whoever needs both, in whatever order, divides once: the remainder is `a - a / b * b` then. Words
+        share the reciprocal.
         """
+        key, _ = kind
+        bits, once = (64, ()) if key == "int64" else (32, _OF_DIVISOR[key])
 
         def computed(one: BinaryOp) -> Value:
             cost = measured(f"{'div' if one is BinaryOp.DIV else 'mod'}.{key}") or ()
-            cost = tuple((kind, number - dict(once).get(kind, 0.0)) for kind, number in cost)
-            named = (one, key, *inputs_key((a, b)))
-            return self.shared(named, region, (a, b, reciprocal), Computation(cost=cost), may_trap=True)
+            cost = tuple((each, number - dict(once).get(each, 0.0)) for each, number in cost)
+            named = (one, kind, *inputs_key((a, b)))
+            what = Computation(cost=cost, bits=bits)
+            return self.shared(named, region, (a, b, reciprocal), what, may_trap=True)
 
-        once = _OF_DIVISOR[key]
         what = Computation(cost=once)
-        reciprocal = self.shared(("reciprocal", key, b), region, (b,), what, may_trap=True)
+        reciprocal = self.shared(("reciprocal", kind, b), region, (b,), what, may_trap=True)
         quotient = computed(BinaryOp.DIV)  # costs nothing where nobody needs it
         if op is BinaryOp.MOD:
             remainder = computed(op)
@@ -580,7 +613,8 @@ class Operators(LinearForms):
     def take_from(self, quotient: Value, remainder: Value) -> None:
         """Have a remainder made of the quotient that is there beside it."""
         remainder.inputs = [*remainder.inputs[:2], quotient]
-        remainder.cost = ((K.IMAD, 1.0), (K.IADD, 1.0))
+        high: Cost = ((K.MOV, 1.0),) if remainder.bits == 64 else ()
+        remainder.cost = ((K.IMAD, 1.0), (K.IADD, 1.0), *high)
 
     def is_settled(self, value: Value, modulus: int) -> bool:
         """Whether each copy of a loop that is unrolled in part knows the remainder of its counter."""
@@ -597,6 +631,20 @@ class Operators(LinearForms):
         """Whether a value is a constant power of two, another one in each copy of a loop perhaps."""
         is_known = value.shape is Shape.CONSTANT and value.number is not None
         return value in self.known.powers or (is_known and is_power(value.number or 0))
+
+
+def _needs_copy_before(value: Value, level: LoopLevel) -> bool:
+    """Whether a copy of an unrolled loop needs what the one before it made for a value."""
+    stack, seen = [value], set[Value]()
+    while stack and len(seen) < MOST_LOOKED_AT:
+        one = stack.pop()
+        if one in seen or one in level.separate or one.place.level is not level:
+            continue
+        if one.guards == (level.guard,):
+            return True
+        seen.add(one)
+        stack += one.inputs
+    return bool(stack)
 
 
 def _beside(product: Value, factor: Value) -> Value | None:

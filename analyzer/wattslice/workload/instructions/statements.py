@@ -49,7 +49,7 @@ from wattslice.ir.objects import objects, part_of
 from wattslice.workload.instructions.chains import NO_CHAIN, Chain, Chains
 from wattslice.workload.instructions.charging import Charge, Pass, Request, charges
 from wattslice.workload.instructions.constants import with_constants
-from wattslice.workload.instructions.expressions import At, Step, Steps, drive
+from wattslice.workload.instructions.expressions import ONE_THREAD, At, Step, Steps, drive
 from wattslice.workload.instructions.kinds import Cost, InstructionCount, InstructionKind, Isa
 from wattslice.workload.instructions.loops import Loops, Trait, TripCounts, expr_is_transparent, loop_trips
 from wattslice.workload.instructions.memory import Predicated
@@ -110,6 +110,7 @@ def lower(kernel: Kernel, trips: TripCounts, isa: Isa) -> Lowered:
     Kept for the last few kernels: counts that differ in probabilities alone are asked for one after another.
     """
     lowering = Lowering(with_constants(kernel), trips)
+    lowering.adds_up_warps = isa in (Isa.F2FP, Isa.I2FP, Isa.LDC)
     drive(lowering, lowering.kernel_body())
     found = charges(lowering.roots, isa)
     return Lowered(
@@ -176,6 +177,7 @@ class Lowering(Loops):
         yield self.statement(self.kernel.body)
         self.access_indexed()
         self.join_rows()
+        self.pair_halves()
         self.drop_dead_decisions()
         return None
 
@@ -323,6 +325,8 @@ class Lowering(Loops):
         if _is_single_jump(stmt.then):
             for key, value in self.known.implied.get((LogicalOp.OR, condition), ()):
                 self.hide(key, value)
+            if self.known.one_thread.get(condition) is False:
+                self.hide(ONE_THREAD, condition)
         return None
 
     def switch(self, stmt: Switch) -> Steps:
@@ -386,6 +390,8 @@ class Lowering(Loops):
                 operator = LogicalOp.OR if number else LogicalOp.AND
                 for key, value in self.known.implied.get((operator, condition), ()):
                     self.hide(key, value)
+                if self.known.one_thread.get(condition) is (number == 0):
+                    self.hide(ONE_THREAD, condition)
             yield self.statement(block)
             begun.append(self.made_first(*before))
             ends.append(self.leave_arm())

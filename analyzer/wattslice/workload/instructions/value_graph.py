@@ -159,7 +159,8 @@ class LinearForm(Struct, frozen=True):
     `is_unsigned`: of an address, that its index is. `unit`: of an address, the bytes its index counts in.
     `is_guarded`: of an address, that it is needed in an arm only of the loop around. `added`: of an address,
     the offset and copies that are added to an index without a sign in 32 bits, where the sum may wrap.
-    `is_scaled`: of an address, that no access multiplies it, as those of shared memory do.
+    `is_scaled`: of an address, that no access multiplies it, as those of shared memory do. `is_anew`: of an
+    address, that each copy of an unrolled loop computes it from its counter.
     """
 
     terms: Terms = ()
@@ -171,6 +172,7 @@ class LinearForm(Struct, frozen=True):
     is_guarded: bool = False
     added: tuple[int, Terms] = (0, ())
     is_scaled: bool = False
+    is_anew: bool = False
 
 
 NO_FORM = LinearForm()
@@ -198,7 +200,8 @@ class Value(Struct, eq=False):
     what of a record it is. `birth`: values are numbered as they are made, in the order of the text.
     `span`: of the text that asked for it first. `guards`: what decides whether it happens, or which of its
     inputs it is. `is_extended`: whether something needs its 32 bits as 64. `is_given`: whether it lies in
-    constant memory at a known place: parameters, sizes of the launch.
+    constant memory at a known place: parameters, sizes of the launch. `beside`: what makes
+    this for nothing where something needs it: the low word of a product the high one.
     """
 
     shape: Shape
@@ -219,6 +222,7 @@ class Value(Struct, eq=False):
     guards: tuple[Value, ...] = ()
     is_extended: bool = False
     is_given: bool = False
+    beside: Value | None = None
 
 
 class Chosen(Struct, frozen=True):
@@ -409,9 +413,12 @@ class Knowledge:
         self.moduli: dict[Value, Value] = {}  # the remainders beside them
         self.divided: dict[Value, tuple[BinaryOp | None, Value, Value]] = {}  # of what, by what
         self.compared: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # words with a sign: how, with what
+        self.one_thread: dict[Value, bool] = {}  # comparisons of threadIdx: whether only one thread passes
+        self.halves_alone: dict[Value, LoopLevel] = {}  # of one lane, in which unrolled loop
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
         self.roots: set[Value] = set()  # square roots
+        self.exponentials: set[Value] = set()  # never negative
         self.floats: dict[Value, Value] = {}  # doubles that were made of floats: of which
         self.doubles: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # what computes a double
         # `a && b` (or `||`): what was computed for `b`, and is there where the whole is true (or false)
@@ -420,6 +427,8 @@ class Knowledge:
         self.changed: dict[Value, tuple[Value, tuple[Value, ...]]] = {}  # as a record was, what is new
         self.starts: dict[Value, float] = {}  # counters of loops, and what they begin with
         self.numbers: dict[Value, Numbers] = {}  # what constants are in each copy of unrolled loops
+        # where a lane accesses a matrix tile: where the tile begins, and the places of the lane in it
+        self.in_tiles: dict[Value, tuple[Value, tuple[Value, ...]]] = {}
 
 
 class Environment:
@@ -446,6 +455,8 @@ class Environment:
         self.met: dict[object, tuple[int, list[dict[EnvironmentKey, Value]]]] = {}
         self.parts: dict[Variable, dict[tuple[str, ...], None]] = {}
         self.is_fast = False  # compiled with --use_fast_math
+        self.yielding: set[LoopLevel] = set()  # rolled loops with atomics
+        self.adds_up_warps = False  # REDUX, of compute capability 8.0 and later
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
         # Arrays of the thread, and what is done at unknown indices.
         self.indexed: dict[Variable, list[Value]] = {}

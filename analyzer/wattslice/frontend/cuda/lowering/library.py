@@ -297,17 +297,19 @@ def matrix_access(body: Body, name: str, arguments: list[Node], span: Span) -> E
     pointer = body.expr(pointer_node)
     rest = [body.expr(argument) for argument in arguments[2:]]
     element = pointer.type.element or ir.VOID
-    where = dereference(body, pointer, element)
+    where, is_exchanged = dereference(body, pointer, element), False
     if isinstance(where, Cell) and rest:
         layout = body.unit.spans.text(arguments[3]) if len(arguments) > 3 else ""
         tile = _tile(body.type(fragment).name, layout)
         if tile is not None:
             where = _share(where, tile, rest[0], element, span)
+            is_exchanged = tile.is_operand and tile.is_turned and element.bits == 16
     elif not isinstance(where, Cell):
         where = Cell(pointer, ir.MemorySpace.LOCAL, element, where.variable)
     if loads:
         value = read(body, where, span)
-        return Intrinsic(name, (value, *rest), (), Semantics.NONE, False, ir.VOID, span)
+        detail = ir.TRANSPOSED if is_exchanged and where.space is not ir.MemorySpace.SHARED else ""
+        return Intrinsic(name, (value, *rest), (), Semantics.NONE, False, ir.VOID, span, detail)
     place = place_for_access(body, where)
     stored = body.expr(fragment)  # what its elements were multiplied by is needed
     step = Intrinsic(name, (stored, *rest), (), Semantics.OPAQUE, False, where.type, span)
