@@ -399,6 +399,87 @@ int main() {{ {body} }}"""
     assert launch.times == times
 
 
+ENDING = r"""#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+__global__ void k(int n) {}
+int unknown(), g;
+void die(int status) { exit(status); }
+[[noreturn]] void usage() { puts("usage"); exit(1); }
+int chosen(int i) { return i < 3 ? i : (exit(1), 0); }
+int thrown(int i) { return i < 3 ? i : throw i; }
+void need(bool ok) { ok || (exit(1), 0); }
+void need_all(bool ok) { if (!ok && (puts("x"), true)) exit(2); }
+void need_else(bool ok) { ok ? (void)0 : abort(); }
+int counted(int n) { for (int i = 0; i < n; i++) if (i == 3) throw i; return n; }
+int climb(int n) { if (n > 4) exit(1); return n > 3 ? n : climb(n + 1); }
+int of_switch(int n) { switch (n) { case 0: return 8; case 1: return 16; default: usage(); } }
+void listed(int n) { switch (n) { case 0: case 1: break; default: puts("bad"); exit(1); } }
+int left(int n) { int r = -1; if (n > 3) goto done; r = 0; done: return r; }
+void derived(int n) { int twice = 2 * n, most = twice - 1; if (most > 8) exit(1); }
+void well(int n) { if (n > 3) exit(0); }
+#define REQUIRE(c) do { if (!(c)) { fprintf(stderr, "no"); exit(EXIT_FAILURE); } } while (0)
+void required(int n) { REQUIRE(n < 4); }
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "chosen(N);",
+        "int a = chosen(N);",
+        "int a = thrown(N);",
+        "need(N < 4);",
+        "need_all(N < 4);",
+        "need_else(N < 4);",
+        "counted(N);",
+        "climb(N);",
+        "of_switch(N - 2);",
+        "listed(N - 2);",
+        "if (left(N)) return 1;",
+        "derived(N);",
+        "required(N);",
+        "REQUIRE(N < 4);",
+        "N < 4 || (exit(1), 0);",
+        'auto end = [](bool ok) { if (!ok) { puts(""); exit(1); } }; end(N < 4);',
+        "void (*end)(int) = N < 4 ? well : die; end(1);",
+        'printf("%d", chosen(N));',
+        "while (chosen(N) == 3) {}",
+        "if (N > 4) std::terminate();",
+        "N < 4 ? (void)0 : std::quick_exit(1);",
+    ],
+)
+def test_the_program_ends_where_what_is_told_says_so(tmp_path, call):
+    ends, stays = (ENDING + f"int main() {{ {call.replace('N', n)} k<<<4, 64>>>(1); }}" for n in ("5", "2"))
+    assert [one.times for one in launches(tmp_path, ends)] == [None]
+    assert [one.times for one in launches(tmp_path, stays)] == [1]
+
+
+@pytest.mark.parametrize(
+    ("body", "grid", "times", "is_told"),
+    [
+        ("int n = chosen(unknown()); k<<<4, 64>>>(n);", 4, 1, False),
+        ("int n = unknown() > 3 ? (exit(1), 0) : 4; k<<<n, 64>>>(1);", 4, 1, False),
+        ("int n = unknown() > 3 ? (exit(0), 0) : 4; k<<<n, 64>>>(1);", 4, None, False),
+        ("unknown() > 3 && (exit(0), 1); k<<<4, 64>>>(1);", 4, None, False),
+        ("well(unknown()); k<<<4, 64>>>(1);", 4, 1, True),
+        ("auto f = [](int n) { if (n > 3) exit(0); }; f(unknown()); k<<<4, 64>>>(1);", 4, 1, True),
+        ("k<<<4, 64>>>(1); well(unknown());", 4, 1, False),
+        ("need(unknown() < 3); k<<<4, 64>>>(1);", 4, 1, False),
+    ],
+)
+def test_an_end_that_nobody_knows_is_an_error_or_told(tmp_path, body, grid, times, is_told):
+    (launch,) = launches(tmp_path, ENDING + f"int main() {{ {body} }}")
+    assert (launch.grid[0], launch.source, launch.times) == (grid, LaunchSource.HOST_CODE, times)
+    told = [
+        a.message
+        for a in launch.assumptions
+        if "exit(0) before the launch of k, is taken not to" in a.message
+    ]
+    assert bool(told) is is_told
+
+
 @pytest.mark.parametrize("end", ["exit(1)", "if (unknown()) exit(1); else exit(2)"])
 def test_what_comes_after_a_loop_that_is_left_or_ends_the_program_is_run(tmp_path, end):
     text = f"""#include <cstdlib>

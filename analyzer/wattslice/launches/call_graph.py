@@ -242,6 +242,15 @@ class CallGraph:
             found.setdefault("" if element is None else element.name, []).append(function)
         return found
 
+    def is_lambda(self, type_: ir.Type) -> bool:
+        """Whether objects of a type are lambdas of this program."""
+        return type_.name.removeprefix("const ") in self._lambdas
+
+    def runs_a_lambda(self, node: ir.Call) -> bool:
+        """Whether a call runs a lambda of this program, by the type of the object that is called."""
+        object_ = node.arguments[0].type.element if node.name == "operator()" and node.arguments else None
+        return object_ is not None and self.is_lambda(object_)
+
     @cached_property
     def _lambdas(self) -> dict[str, list[ir.Function]]:
         found: dict[str, list[ir.Function]] = {}

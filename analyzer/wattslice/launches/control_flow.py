@@ -25,6 +25,7 @@ from wattslice.launches.memory import (
     Cell,
     Delta,
     Memory,
+    NotTaken,
     Pointer,
     Record,
     Storage,
@@ -160,6 +161,7 @@ class ControlFlow(Evaluator):
         self._doubted = NOT_COME  # that condition
         self._left_by: ir.Expr | None = None  # the condition on which the statement at hand was left
         self._status: Value | None = None  # that the program ended with, where that was tried last
+        self._ended_at: ir.Span | None = None
         self._thrown: _Thrown | None = None  # by the protected block before
         self._handled: LeftError | None = None
         self._protected = 0  # how many such blocks are around
@@ -258,11 +260,10 @@ class ControlFlow(Evaluator):
         """A jump on an unknown condition: how often that runs which it passes over is not known.
 
         `way`: what has led to it and is undone; None where what has is known to be of no concern. One that
-        ends the program for an error, or in a function, is taken not to happen.
+        ends the program for an error is taken not to happen, and one in a function, which is told.
         """
         if flow is Flow.EXIT and way is not None:
-            if way.value == 0 and not why.is_option and len(self._active) == 1:
-                self._doubt, self._doubted = _EVERYTHING, why
+            self._ended_perhaps(way.value, why)
             return
         levels = self._levels if flow is Flow.BREAK else 1
         left = [at for at, level in enumerate(self._around) if level.left_by is flow][-levels:]
@@ -279,6 +280,14 @@ class ControlFlow(Evaluator):
         if flow is not Flow.RETURN or len(self._active) > 1:  # the program ends with `main`
             level = self._around[left[0]]
             level.left.append(({**self.memory.changes_since(level.mark), **way.changes}, why))
+
+    def _ended_perhaps(self, status: Value | None, why: Unknown) -> None:
+        """The program has ended with this status, or not."""
+        is_well = status == 0 and not why.is_option and not self._speculating
+        if is_well and len(self._active) == 1:
+            self._doubt, self._doubted = _EVERYTHING, why
+        elif is_well and self._ended_at is not None:
+            self.memory.passed[self._ended_at] = NotTaken("exit(0)", "is not known", told_why(why))
 
     def _jumps(self) -> _Jumps:
         """The jumps that may have been taken."""
@@ -479,7 +488,7 @@ class ControlFlow(Evaluator):
         passed = self._relevance.passed.get(stmt)
         if passed is not None and decided is not (not passed.is_then):
             decided = not passed.is_then
-            self.memory.passed[stmt] = passed.names
+            self.memory.passed[stmt.span] = NotTaken("a return", f"the environment variable {passed.names}")
         if decided is None and (without := self._without_options(condition)) is not None:
             return self._by_argc(stmt, condition_of(condition), is_then=without)
         if decided is None:

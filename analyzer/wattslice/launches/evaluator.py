@@ -40,6 +40,9 @@ from wattslice.launches.memory import (
 )
 from wattslice_models.gpu import Gpu
 
+LEFT = Unknown("the value of an expression that ends the program")
+"""Of what throws or exits: nothing goes on behind it."""
+
 
 class BudgetExceededError(Exception):
     """The host code takes more steps than reading a launch is worth."""
@@ -166,6 +169,8 @@ class Evaluator(ABC):
             return int(decisive)
         if left is None:
             second, changes = self.evaluate_perhaps(node.right, condition_of(first))
+            if second is LEFT:
+                return int(decisive)
             self.memory.merge({}, changes, condition_of(first))
         else:
             second = self.evaluate(node.right)
@@ -183,6 +188,9 @@ class Evaluator(ABC):
             return self.evaluate(node.then if decided else node.otherwise)
         then, changes = self.evaluate_perhaps(node.then, condition_of(condition))
         otherwise, others = self.evaluate_perhaps(node.otherwise, condition_of(condition))
+        if then is LEFT or otherwise is LEFT:
+            self.memory.apply(others if then is LEFT else changes)
+            return otherwise if then is LEFT else then
         self.memory.merge(changes, others, condition_of(condition))
         if same(then, otherwise):
             return then

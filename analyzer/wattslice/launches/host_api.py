@@ -128,7 +128,8 @@ TEXT_TESTS = frozenset(
 """Functions that tell something about text: of an option, whether it is given."""
 
 EXITS = frozenset(
-    {"exit", "_exit", "abort", "_Exit", "quick_exit", "__builtin_unreachable", "longjmp", "throw"}
+    {"exit", "_exit", "abort", "_Exit", "quick_exit", "terminate", "__builtin_unreachable", "longjmp"}
+    | {"throw"}
 )
 """Functions that do not return."""
 
@@ -215,7 +216,7 @@ _TELLS_SUCCESS = re.compile(
 
 def ends(node: ir.Call) -> bool:
     """Whether a call does not return."""
-    return node.name in EXITS and not node.is_of_program
+    return node.name.removeprefix("std::") in EXITS and not node.is_of_program
 
 
 def keeps_its_arguments(node: ir.Call) -> bool:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from wattslice import ir
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.launches.launch import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, ConstantValue, Dim3
-from wattslice.launches.memory import Record, Unknown, Value, convert, overflows
+from wattslice.launches.memory import NotTaken, Record, Unknown, Value, convert, overflows
 
 
 class AssumedVariable(Struct, frozen=True):
@@ -86,7 +86,7 @@ class LaunchInstance(Struct, frozen=True, eq=False):
     times: int | Unknown = 1  # the launches it stands for
     argc: int = 1  # where no words are known: what was assumed
     decided: tuple[Decision, ...] = ()
-    passed: tuple[tuple[ir.If, str], ...] = ()  # jumps that environment variables decide, with their names
+    passed: tuple[tuple[ir.Span, NotTaken], ...] = ()  # where jumps are that are taken not to happen
     sample: Sample | None = None  # that it is of, where that does not tell the others
     is_moving: bool = False  # it stands for others, of numbers that go on from one to the next
     is_replaced: bool = False  # in its graph's node, by another launch, before the graph was taken

@@ -40,7 +40,7 @@ from wattslice.launches.containers import (
 )
 from wattslice.launches.control_flow import LeftError, uncounted
 from wattslice.launches.data_files import READS_FILES, DataFiles
-from wattslice.launches.evaluator import BudgetExceededError
+from wattslice.launches.evaluator import LEFT, BudgetExceededError
 from wattslice.launches.host_api import library_call
 from wattslice.launches.host_loops import HostLoops
 from wattslice.launches.instances import AssumedVariable, LaunchInstance
@@ -442,6 +442,7 @@ class Interpreter(HostLoops):
             self._teams -= 1
             return 0
         if host_api.ends(node):
+            self._ended_at = node.span
             raise LeftError(frozenset(), arguments[0] if arguments else None)
         if is_check(node):
             note_check(self.memory, node.arguments[0], self.evaluate)
@@ -897,7 +898,10 @@ class Interpreter(HostLoops):
         return Unknown(f"the result of {function.name}()") if result is None else result
 
     def evaluate_perhaps(self, node: ir.Expr, condition: Unknown) -> tuple[Value, Delta]:
-        """Value of an expression that a condition nobody knows decides on, and what it changes, undone."""
+        """Value of an expression that a condition nobody knows decides on, and what it changes, undone.
+
+        `LEFT` of one behind which nothing goes on.
+        """
         mark, times = self.memory.mark(), self._times
         is_in_graph = condition is _OF_A_GRAPH
         why = uncounted("in an expression whose condition is not known", condition)
@@ -905,9 +909,9 @@ class Interpreter(HostLoops):
         try:
             value = self.evaluate(node)
         except LeftError as error:
-            value = Unknown("an expression that may throw")
-            error.changed += self.memory.changes_since(mark)
-            self._may_throw(error, value)
+            value = LEFT
+            self._left_perhaps(error, mark, condition)
+            self._ended_perhaps(self._status, condition)
         finally:
             self._times = times
         changes = self.memory.changes_since(mark)

@@ -283,10 +283,10 @@ def _launch(
             message = f"{one.assumed}: that decides {one.what} {kernel.name}"
             about = About.TIMES if one.what == TIMES_OF else About.REST
             assumptions.append(Assumption("PW011", line, message, fix, about=about))
-    for jump, names in chosen.passed:
-        where = f"line {jump.span.line}" + f" of {Path(jump.span.file).name}" * (jump.span.file != file)
-        message = f"what the environment variable {names} decides in {where}, a return before the launch of"
-        message += f" {kernel.name}, is taken not to happen"
+    for span, one in chosen.passed:
+        where = f"line {span.line}" + f" of {Path(span.file).name}" * (span.file != file)
+        message = f"what {one.decides} decides in {where}, {one.jump} before the launch of {kernel.name}, is"
+        message += f" taken not to happen{one.why and f': {one.why}'}"
         assumptions.append(Assumption("PW011", line, message, _by_launch(kernel)))
     shared = convert(chosen.shared_bytes, ir.INT64)
     if not isinstance(shared, int) or shared < 0:

@@ -75,6 +75,14 @@ class Pin(Struct, frozen=True):
     is_assumed: bool
 
 
+class NotTaken(Struct, frozen=True):
+    """A jump that is taken not to happen: which, what decides it, and why that is not known."""
+
+    jump: str
+    decides: str
+    why: str = ""
+
+
 class Storage(Struct, eq=False):
     """Memory of one variable or allocation: scalars by byte offset.
 
@@ -619,7 +627,7 @@ class Memory:
     ) -> None:
         self.sizes_asked = SizesAsked() if sizes_asked is None else sizes_asked
         self.frames: list[Frame] = [{}]
-        self.passed: dict[ir.If, str] = {}  # jumps taken not to happen: of what environment variables
+        self.passed: dict[ir.Span, NotTaken] = {}
         self._globals: Frame = {}
         self._shared: dict[str, Storage] = {}
         self._pins = pins

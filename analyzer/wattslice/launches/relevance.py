@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from wattslice import ir
 from wattslice.launches import host_api
-from wattslice.launches.call_graph import CallGraph, may_return
+from wattslice.launches.call_graph import OUTLIVING, CallGraph
 from wattslice.launches.command_line import is_of_texts, may_throw
+from wattslice.launches.exits import Kept, Step, kept_of, steps_of
 from wattslice.launches.host_api import base_of, symbol_of
 from wattslice.launches.layouts import NUMBERS
 from wattslice.launches.memory import INPUT_STREAMS, TEXT_STREAMS, is_text_object
@@ -180,6 +180,8 @@ class DefUseReader:
                 self._bind(
                     callee, node.arguments[callee.copied is not None and node.function is None :], found
                 )
+        if function is None and self.graph.runs_a_lambda(node):
+            return
         if function is None:
             handed = self.graph.handed_to(node)
             found.callees.update(handed)
@@ -365,6 +367,13 @@ def _ends_well(expr: ir.Expr) -> bool:
     return isinstance(status, ir.Constant) and status.value == 0
 
 
+def _asks_for_success(node: ir.Expr) -> bool:
+    """Whether it says if a library has succeeded, which is taken for given."""
+    if isinstance(node, ir.Call):
+        return host_api.is_status(node)
+    return isinstance(node, ir.Read) and host_api.holds_status(node.place.variable.type)
+
+
 def _may_decide(variable: ir.Variable) -> bool:
     """Constant memory with integers in it, unless it is a large table."""
     if variable.space is not ir.MemorySpace.CONSTANT or not 0 < variable.type.size_bytes <= _LARGEST_CONSTANT:
@@ -383,8 +392,7 @@ class _Slicer:
         self._locations: set[Location] = set()
         self._needed: set[Location] = set()  # locations that are more than what a pointer may reach
         self._valued: set[ir.Function] = set()
-        self._checking: set[ir.Function] = set()  # that perhaps end the program, as what they are given says
-        self._checked: set[ir.Function] = set()  # of these those that are given something that is told
+        self._kept = Kept()  # what ends the program, where that is told
         self._effective: set[ir.Function] = set()
         self._core: set[ir.Stmt] = set()
         self._left: list[ir.Stmt] = []  # what a break in the statement that is visited may leave
@@ -419,7 +427,7 @@ class _Slicer:
         self._given.update((function, names) for function, names in told if names is not None)
         for function in program.functions:
             self._note_given(function)
-        bound = {parameter for parameter, _ in self._reader.references}
+        bound = self._bound = {parameter for parameter, _ in self._reader.references}
         every = (parameter for function in program.functions for parameter in function.parameters)
         self._as_given = frozenset(p for p in every if p not in self._written | self._reader.escaped | bound)
 
@@ -447,17 +455,16 @@ class _Slicer:
             for function in self._functions:
                 if self._visit(function.body, function, jumps=False):
                     self._add(self._effective, function)
-                elif self._may_end(function.body):
-                    self._add(self._checking, function)
             if not self._changed:
                 return True
         return False
 
     def result(self) -> Relevance:
         skipped: set[ir.Stmt] = set()
+        self._kept = self._ending()
         for function in self._functions:
             self._collect(function.body, function, skipped)
-        unfollowed = set(self._functions) - self._effective - self._valued - self._checked
+        unfollowed = set(self._functions) - self._effective - self._valued - self._kept.callees
         escaped = frozenset(self._reader.escaped)
         return Relevance(
             frozenset(skipped), frozenset(unfollowed), self._constants, escaped, self._passed, self._checks
@@ -523,8 +530,6 @@ class _Slicer:
         match stmt:
             case ir.ExprStmt(expr=expr):
                 core = self._acts(expr) or _ends_well(expr)
-                if self._is_check_of_constants(expr):
-                    self._need(self._def_uses.get(expr))
             case ir.Declare(variable=variable, value=value):
                 core = variable in self._locations or self._acts(value)
             case ir.Return(value=value):
@@ -624,31 +629,53 @@ class _Slicer:
     # ----------------------------------------------------------------- what remains
 
     def _collect(self, stmt: ir.Stmt, function: ir.Function, skipped: set[ir.Stmt]) -> None:
-        if stmt not in self._core and not self._is_jump(stmt):
+        if stmt not in self._core and stmt not in self._kept.statements and not self._is_jump(stmt):
             if isinstance(stmt, ir.If) and (parts := tuple(self._failing(stmt, function))):
                 self._checks[stmt] = parts
             else:
                 skipped.add(stmt)
             return
-        statements = ir.nested_statements(stmt)
-        told = self._told_until(statements) if isinstance(stmt, ir.Block) else len(statements)
-        for at, inner in enumerate(statements):
-            if at >= told and isinstance(inner, ir.ExprStmt) and inner not in self._core:
+        for inner in ir.nested_statements(stmt):
+            is_needed = inner in self._core or inner in self._kept.statements
+            if isinstance(inner, ir.ExprStmt) and not is_needed:
                 skipped.add(inner)
             else:
                 self._collect(inner, function, skipped)
-                call = inner.expr if isinstance(inner, ir.ExprStmt) else None
-                if isinstance(call, ir.Call) and self._is_told_check(call):
-                    self._checked.update(self._reader.graph.callees(call))
 
-    def _told_until(self, statements: tuple[ir.Stmt, ...]) -> int:
-        """How many statements come before what perhaps returns, which nothing tells: who ends the program
-        behind that does so perhaps.
-        """
-        for at, stmt in enumerate(statements):
-            if stmt not in self._core and not self._is_jump(stmt) and may_return(stmt):
-                return at
-        return len(statements)
+    def _ending(self) -> Kept:
+        """What ends the program, where what it tests is told."""
+        pure = {f for f in self._functions if self._given.get(f) == frozenset()}
+        functions = {function: steps_of(function, self._step) for function in self._functions}
+        return kept_of(functions, self._core, self._valued | self._effective | pure)
+
+    def _step(self, stmt: ir.Stmt, function: ir.Function) -> Step:
+        exprs = ir.statement_expressions(stmt)
+        found = [self._def_uses[expr] for expr in exprs]
+        uses = set[Location]().union(*(one.uses for one in found))
+        sets = set[Location]().union(*(one.defines for one in found))
+        if isinstance(stmt, ir.Declare):
+            sets.add(stmt.variable)
+        memory = {one for one in uses if isinstance(one, ScalarType)}
+        nodes = [node for expr in exprs for node in inner_expressions(expr)]
+        graph = self._reader.graph
+        return Step(
+            stmt,
+            frozenset(v for v in uses - self._locations - self._as_given if isinstance(v, ir.Variable)),
+            memory <= self._locations and not any(map(_asks_for_success, nodes)),
+            bool(memory),
+            frozenset[ir.Function]().union(*(one.callees for one in found)),
+            frozenset(v for v in sets if isinstance(v, ir.Variable) and self._is_own(v)),
+            any(map(graph.never_returns, nodes)) or (isinstance(stmt, ir.Return) and function.name == "main"),
+        )
+
+    def _is_own(self, variable: ir.Variable) -> bool:
+        """Whether a variable is a number of a call, which nothing writes but by its name, or a lambda."""
+        if variable.role in OUTLIVING or variable in self._bound:
+            return False
+        is_number = variable.type.kind in (*NUMBERS, ir.TypeKind.POINTER) and variable.type.lanes == 1
+        return (is_number and variable not in self._reader.escaped) or self._reader.graph.is_lambda(
+            variable.type
+        )
 
     def _failing(self, stmt: ir.If, function: ir.Function) -> Iterator[tuple[ir.Expr, bool]]:
         """Parts of the condition of a check, each of which alone makes it end the program, and how."""
@@ -680,7 +707,7 @@ class _Slicer:
             case ir.Return() | ir.Break() | ir.Continue():
                 return True
             case ir.ExprStmt(expr=expr):
-                return self._reader.graph.never_returns(expr) or self._is_told_check(expr)
+                return self._reader.graph.never_returns(expr)
             case ir.Block(statements=statements):
                 return any(self._is_jump(inner) for inner in statements)
             case ir.If(condition=condition, then=then, otherwise=otherwise):
@@ -689,40 +716,6 @@ class _Slicer:
                 return self._is_jump(then) or (otherwise is not None and self._is_jump(otherwise))
             case _:
                 return False
-
-    def _may_end(self, stmt: ir.Stmt) -> bool:
-        """Whether a statement ends the program where what the function is given says so."""
-        match stmt:
-            case ir.ExprStmt(expr=expr):
-                return self._reader.graph.never_returns(expr) or self._is_told_check(expr)
-            case ir.Block(statements=statements):
-                return any(map(self._may_end, statements[: self._told_until(statements)]))
-            case ir.If(condition=condition, then=then, otherwise=otherwise):
-                arms = (then,) if otherwise is None else (then, otherwise)
-                found = self._def_uses[condition]
-                variables = (one for one in found.uses if isinstance(one, ir.Variable))
-                if any(host_api.holds_status(variable.type) for variable in variables):
-                    return False  # it says that a library has succeeded
-                return self._is_told_when_called(found) and any(map(self._may_end, arms))
-            case _:
-                return False
-
-    def _is_told_check(self, expr: ir.Expr) -> bool:
-        """Whether a call is of a function that perhaps ends the program, with what is told."""
-        function = self._reader.graph.callee(expr) if isinstance(expr, ir.Call) else None
-        if function not in self._checking:
-            return False
-        calls = (node for node in ir.walk_expressions(expr) if isinstance(node, ir.Call))
-        if any(map(host_api.is_status, calls)):
-            return False  # which says that a library has succeeded
-        found = self._def_uses.get(expr) or self._reader.def_use(expr)
-        return self._is_told_when_called(replace(found, callees=found.callees - {function}))
-
-    def _is_check_of_constants(self, expr: ir.Expr) -> bool:
-        """Whether a call is of such a function, with what is known before the program starts."""
-        if not isinstance(expr, ir.Call) or self._reader.graph.callee(expr) not in self._checking:
-            return False
-        return all(self._asked(argument) == frozenset() for argument in expr.arguments)
 
     def _is_told_when_called(self, found: DefUse) -> bool:
         """Whether a value is told by what is relevant anyway and by what the function is given."""

@@ -41,11 +41,11 @@ def rejected(
     """
     tokens = body.unit.macros.expanded(tokens_of(text))
     result = list(read)
-    kept = {e.name for stmt in read for e in ir.expressions_below(stmt) if isinstance(e, Call)}
+    kept = _runs(body, read)
     runs: list[Stmt] = []
-    if not _launch(body, read):
+    if not any(isinstance(one, ir.LaunchCall) for one in kept):
         runs += [ExprStmt(launch, body.region(), span) for launch in _launches(body, tokens, span, why)]
-    runs += _calls(body, tokens, span, why, kept)
+    runs += _calls(body, tokens, span, why, {one.name for one in kept if isinstance(one, Call)})
     if runs and not _REPEATS.isdisjoint(tokens):  # any number of times
         runs = [_perhaps(body, runs, span, why)]
     result += runs
@@ -61,17 +61,18 @@ def rejected(
     return [*result, ExprStmt(unread(span, arguments, why), body.region(), span)] if arguments else result
 
 
-def _launch(body: Body, read: Sequence[Stmt]) -> bool:
-    """Whether statements launch something, by themselves or in a lambda that they name."""
+def _runs(body: Body, read: Sequence[Stmt]) -> list[ir.LaunchCall | Call]:
+    """The launches and calls in statements and in the lambdas that they name."""
     lambdas = {function.mangled_name: function.body for function in body.lambdas}
+    found: list[ir.LaunchCall | Call] = []
     waiting = [*read]
     while waiting:
         for expr in ir.expressions_below(waiting.pop()):
-            if isinstance(expr, ir.LaunchCall):
-                return True
-            if isinstance(expr, ir.Text) and expr.value in lambdas:
+            if isinstance(expr, ir.LaunchCall | Call):
+                found.append(expr)
+            elif isinstance(expr, ir.Text) and expr.value in lambdas:
                 waiting.append(lambdas.pop(expr.value))
-    return False
+    return found
 
 
 _AHEAD_OF_A_LAMBDA = ("", "(", ",", "=", "{", "return")

@@ -43,6 +43,7 @@ void* realloc(void*, size_t);
 int rand(void);
 void srand(unsigned);
 void exit(int);
+void quick_exit(int);
 void abort(void);
 int atoi(const char*);
 long atol(const char*);

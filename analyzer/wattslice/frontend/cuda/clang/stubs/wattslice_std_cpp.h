@@ -171,7 +171,7 @@ WS_FLOAT_LIMITS(float, FLT) WS_FLOAT_LIMITS(double, DBL)
   M(abs) M(isnan) M(isinf) M(isfinite) M(signbit) M(frexp) M(ldexp) M(modf) M(nearbyint) M(lround) M(lrint)  \
   M(acosh) M(asinh) M(atanh) M(remainder) M(nextafter) M(fdim) M(llround) M(scalbn) M(isnormal)
 WS_STD_MATH(WS_STD_USING)
-#define WS_STD_C(M) M(malloc) M(free) M(calloc) M(realloc) M(rand) M(srand) M(exit) M(abort) M(atoi) M(atof)  \
+#define WS_STD_C(M) M(malloc) M(free) M(calloc) M(realloc) M(rand) M(srand) M(exit) M(quick_exit) M(abort) M(atoi) M(atof)  \
   M(memcpy) M(memset) M(memmove) M(memcmp) M(printf) M(clock) M(time) M(getenv) M(time_t) M(clock_t)         \
   M(int8_t) M(int16_t) M(int32_t) M(int64_t) M(uint8_t) M(uint16_t) M(uint32_t) M(uint64_t) M(uintptr_t)     \
   M(intptr_t) M(labs) M(ssize_t)
@@ -206,6 +206,7 @@ template <class C> struct ws_inserter { template <class T> ws_inserter& operator
 template <class C> ws_inserter<C> back_inserter(C&);
 template <class T> struct allocator { T* allocate(unsigned long); void deallocate(T*, unsigned long); };
 template <class T> struct char_traits;
+void terminate() noexcept;
 struct exception { exception(); virtual ~exception(); virtual const char* what() const noexcept; };
 struct bad_optional_access : exception {};
 #include "wattslice_std_pointers.h"
