@@ -52,6 +52,42 @@ def test_the_way_is_divided_by_the_stride_once_before_the_loop():
     assert (rolled.number(K.MUFU), rolled.number(K.CONVERSION)) == (0, 0)
 
 
+@pytest.mark.parametrize(
+    ("body", "executed"),
+    [
+        ("unsigned t = threadIdx.x; a[t] = b[t / warpSize];", 23),
+        ("unsigned t = threadIdx.x; a[t] = b[t % warpSize];", 22),
+        ("int t = threadIdx.x; a[t] = b[t / warpSize];", 27),
+        ("int t = threadIdx.x; a[t] = b[t % warpSize];", 25),
+        ("int t = threadIdx.x; a[t] = b[t & (warpSize - 1)] + b[t * warpSize];", 14),
+        ("int t = threadIdx.x, w = t / warpSize; a[w * 40 + t % warpSize] = b[t % warpSize * 8 + w];", 30),
+    ],
+)
+def test_only_the_assembler_knows_the_size_of_a_warp(body: str, executed: int):
+    """SASS of nvcc 13 for sm_80: the optimiser divides by it, the assembler folds `warpSize - 1`."""
+    assert mix_of(body).total == executed
+
+
+def test_a_loop_over_lanes_is_unrolled_and_one_of_halves_is_not():
+    """SASS of nvcc 13 for sm_80: the range of `warpSize` tells how often a loop by ones runs."""
+    assert (
+        mix_of("float s = 0; for (int d = 0; d < warpSize; d++) s += b[d]; a[0] = s;").number(K.BRANCH) == 1
+    )
+    halves = "float s = b[0]; for (int d = {0} / 2; d > 0; d /= 2) s += __shfl_xor_sync(~0u, s, d); a[0] = s;"
+    assert mix_of(halves.format("32")).number(K.BRANCH) == 1
+    assert mix_of(halves.format("warpSize")).number(K.BRANCH) == 1 + 1 + 5
+
+
+def test_a_stride_of_a_warp_is_divided_by_and_lies_in_immediates():
+    """SASS of nvcc 13 for sm_80: 32 rounds of 11 or 12 instructions each, an IMAD.WIDE for each pointer."""
+    loop = (
+        "float s = 0; int i = threadIdx.x & 31; for (; i < 4096; i += warpSize) s += {0}; a[threadIdx.x] = s;"
+    )
+    one, two = (mix_of(loop.format(body)) for body in ("b[i]", "b[i] * a[i]"))
+    assert (one.number(K.MUFU), one.number(K.BRANCH)) == (1, branches(4, 3))
+    assert two.number(K.IMAD) - one.number(K.IMAD) == 1 + TRIPS / 4
+
+
 LIMITED = "int i = threadIdx.x + 4000; float s = 0; {loop} a[i] = s;"
 FAR = "for (int j = 0; j < n; j++) { if (i * 3 + j >= 99999) break; s += b[j]; }"
 ONE_LIMIT = "int e = min(n, i); for (int j = 0; j < e; j++) s += b[j];"

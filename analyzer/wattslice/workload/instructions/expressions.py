@@ -10,6 +10,7 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wattslice.counting.sampling import WARP_SIZE
 from wattslice.ir import (
     BIT_FIELD,
     AddressOf,
@@ -148,7 +149,10 @@ class Expressions(Memory):
         return step if type(step) is Value else At(expr.span, step)
 
     def builtin(self, expr: Builtin) -> Value:
-        """`threadIdx.x` and the like: read once; sizes lie in constant memory."""
+        """`threadIdx.x` and the like: read once; sizes lie in constant memory; `warpSize` is a number."""
+        if expr.kind is BuiltinKind.WARP_SIZE:
+            self.known.late.add(size := self.constant(WARP_SIZE, expr.type))
+            return size
         special = expr.kind in (BuiltinKind.THREAD_IDX, BuiltinKind.BLOCK_IDX)
         value = self.first(
             ("builtin", expr.kind, expr.axis),

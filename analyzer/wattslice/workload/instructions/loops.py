@@ -25,6 +25,7 @@ from wattslice.ir import (
     Block,
     Break,
     Builtin,
+    BuiltinKind,
     Cast,
     Constant,
     Continue,
@@ -454,7 +455,7 @@ class Loops(Expressions):
             match expr:
                 case Read(place=place) | Increment(target=RegisterPlace() as place):
                     value = self.environment.get(place.variable)
-                    if value is None or value.shape is not Shape.CONSTANT:
+                    if value is None or value.shape is not Shape.CONSTANT or value in self.known.late:
                         return False
                     step = steps.get(place.variable)
                     if step is None and place.variable in self.facts.loops[stmt].written:
@@ -496,8 +497,11 @@ class Loops(Expressions):
     def is_fixed_way(self, bound: Bound) -> bool:
         """Whether a counter has a constant way to go: `p != p0 + 64` from `p0` on."""
         start = self.environment.get(bound.induction.variable)
-        if start is None or not _is_constant(bound.induction):
+        if start is None or start in self.known.late or not _is_constant(bound.induction):
             return False
+        limit = {bound.limit} if isinstance(bound.limit, int) else set(walk_expressions(bound.limit))
+        if bound.induction.op not in _SUMS and any(isinstance(one, Builtin) for one in limit):
+            return False  # of `warpSize` as well
         base = frozenset(linear(start)[0])
         type_, is_equality = bound.induction.variable.type, bound.comparison is BinaryOp.NE
         may_wrap = not type_.signed or any(term not in self.known.naturals for term, _ in base)
@@ -684,6 +688,8 @@ class Loops(Expressions):
                 return self.constant(constant.value, constant.type)
             case Read(place=place):
                 return self.environment.get(place.variable)
+            case Builtin(kind=BuiltinKind.WARP_SIZE) as size:
+                return self.builtin(size)
             case _:
                 return None
 

@@ -410,6 +410,7 @@ class Knowledge:
         self.divided: dict[Value, tuple[BinaryOp | None, Value, Value]] = {}  # of what, by what
         self.compared: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # words with a sign: how, with what
         self.powers: set[Value] = set()  # constants of copies that are powers of two
+        self.late: set[Value] = set()  # numbers that only the assembler knows: `warpSize`, what is made of it
         self.naturals: set[Value] = set()  # signed or not, never negative
         self.roots: set[Value] = set()  # square roots
         self.floats: dict[Value, Value] = {}  # doubles that were made of floats: of which
