@@ -13,6 +13,7 @@ from .source_text import kernel_of, launched
 from .test_instructions import mix_of
 
 STRIDE = "int st = blockDim.x * gridDim.x, i = blockIdx.x * blockDim.x + threadIdx.x; "
+SHARES = "int i = {0}, vs = {1}, e = i + vs * 128; for (; i < e; i += vs) a[i] = b[i] * x;"
 TRIPS = 4096 // 32
 
 
@@ -34,6 +35,17 @@ def branches(copies: int, entry: int) -> float:
         ("unsigned s = blockDim.x; for (unsigned i = threadIdx.x; i < 4096; i += s) a[i] = b[i] * x;", 1),
         (STRIDE + "for (; i <= 4095; i += st) a[i] = b[i] * x;", 1),
         (STRIDE + "for (i = 4095 - i; i >= 0; i -= st) a[i] = b[i] * x;", 1),
+        # from a share of an index on by the same of a size, with the same sign
+        (SHARES.format("threadIdx.x / 32", "blockDim.x / 32"), 1),
+        (SHARES.format("threadIdx.x >> 5", "blockDim.x / 32"), 1),
+        (SHARES.format("(int)threadIdx.x >> 5", "(int)blockDim.x >> 5"), 1),
+        (SHARES.format("blockIdx.x / 32", "blockDim.x / 32"), 1),
+        (SHARES.format("threadIdx.x * 2", "blockDim.x * 2"), 1),
+        (SHARES.format("threadIdx.x", "blockDim.x / 32"), 4),
+        (SHARES.format("threadIdx.x / 32 + 1", "blockDim.x / 32"), 4),
+        (SHARES.format("threadIdx.x / 16", "blockDim.x / 32"), 4),
+        (SHARES.format("(int)threadIdx.x / 32", "blockDim.x / 32"), 4),
+        (SHARES.format("threadIdx.x", "(int)blockDim.x"), 4),
         # others take part
         (STRIDE + "for (; i < 4096; i += st) atomicAdd(c, 1);", 1),
         (STRIDE + "for (; i < 4096; i += st) a[i] = __shfl_xor_sync(~0u, b[i], 1);", 1),

@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum, auto
 from functools import lru_cache
+from itertools import product
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -90,6 +91,7 @@ from wattslice.workload.instructions.value_graph import (
     Shape,
     Value,
     has_own_elements,
+    inputs_key,
     linear,
     varying,
 )
@@ -177,6 +179,8 @@ class Loops(Expressions):
         steps = _steps(stmt, facts)
         amount = _stride(stmt, facts)
         stride = None if amount is None else (yield self.expression(amount, stmt.region))
+        if stride is not None and self.is_by_shares(_shape(stmt, facts).bounds[0], stride):
+            stride = None
         level = self.level(stmt, steps, stride)
         outer_stack, outer = self.stack, self.guard
         if not level.is_unrolled:
@@ -375,6 +379,32 @@ class Loops(Expressions):
             else:
                 stack += children(expr)
         return found
+
+    def is_by_shares(self, bound: Bound, stride: Value) -> bool:
+        """Whether a loop goes from `threadIdx.x / 32` on by `blockDim.x / 32`: the compiler unrolls no loop
+        from a share, or a multiple, of an index on by the same of a size (SASS of nvcc 13).
+        """
+        start = self.environment.get(bound.induction.variable, _NOTHING)
+        of_index = self.share_of((BuiltinKind.THREAD_IDX, BuiltinKind.BLOCK_IDX), start)
+        return of_index is not None and of_index == self.share_of(
+            (BuiltinKind.BLOCK_DIM, BuiltinKind.GRID_DIM), stride
+        )
+
+    def share_of(self, kinds: tuple[BuiltinKind, ...], value: Value) -> tuple[object, ...] | None:
+        """What a number makes `value` of one of the builtins of `kinds`; None where it is made otherwise."""
+        for kind, axis in product(kinds, range(3)):
+            of = self.available.get(("builtin", kind, axis))
+            terms, offset, _ = linear(value)
+            if len(terms) == 1 and terms[0][0] is of and terms[0][1] != 1 and not offset:
+                return BinaryOp.MUL, terms[0][1]
+            for op, is_signed in product((BinaryOp.DIV, BinaryOp.SHR), (False, True)):
+                number = value.inputs[1].number if len(value.inputs) == 2 else None
+                if of is None or number is None:
+                    continue
+                if self.available.get((op, is_signed, *inputs_key((of, value.inputs[1])))) is value:
+                    is_shift = op is BinaryOp.SHR and not is_signed
+                    return (BinaryOp.DIV, False, 2**number) if is_shift else (op, is_signed, number)
+        return None
 
     def exits_of_copies(self, stmt: Loop, steps: _Steps) -> float | None:
         """The copies that a bare `#pragma unroll` makes of a loop that follows the counter of one around it.
