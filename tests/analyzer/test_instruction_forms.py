@@ -14,6 +14,7 @@ from .source_text import kernel_of, launched
 from .test_instructions import mix_of
 
 STRIDE = "int st = blockDim.x * gridDim.x, i = blockIdx.x * blockDim.x + threadIdx.x; "
+SHARES = "int i = {0}, vs = {1}, e = i + vs * 128; for (; i < e; i += vs) a[i] = b[i] * x;"
 TRIPS = 4096 // 32
 
 
@@ -35,6 +36,17 @@ def branches(copies: int, entry: int) -> float:
         ("unsigned s = blockDim.x; for (unsigned i = threadIdx.x; i < 4096; i += s) a[i] = b[i] * x;", 1),
         (STRIDE + "for (; i <= 4095; i += st) a[i] = b[i] * x;", 1),
         (STRIDE + "for (i = 4095 - i; i >= 0; i -= st) a[i] = b[i] * x;", 1),
+        # from a share of an index on by the same of a size, with the same sign
+        (SHARES.format("threadIdx.x / 32", "blockDim.x / 32"), 1),
+        (SHARES.format("threadIdx.x >> 5", "blockDim.x / 32"), 1),
+        (SHARES.format("(int)threadIdx.x >> 5", "(int)blockDim.x >> 5"), 1),
+        (SHARES.format("blockIdx.x / 32", "blockDim.x / 32"), 1),
+        (SHARES.format("threadIdx.x * 2", "blockDim.x * 2"), 1),
+        (SHARES.format("threadIdx.x", "blockDim.x / 32"), 4),
+        (SHARES.format("threadIdx.x / 32 + 1", "blockDim.x / 32"), 4),
+        (SHARES.format("threadIdx.x / 16", "blockDim.x / 32"), 4),
+        (SHARES.format("(int)threadIdx.x / 32", "blockDim.x / 32"), 4),
+        (SHARES.format("threadIdx.x", "(int)blockDim.x"), 4),
         # others take part
         (STRIDE + "for (; i < 4096; i += st) atomicAdd(c, 1);", 1),
         (STRIDE + "for (; i < 4096; i += st) a[i] = __shfl_xor_sync(~0u, b[i], 1);", 1),
@@ -107,6 +119,42 @@ def test_the_way_is_divided_by_the_stride_once_before_the_loop():
     assert (unrolled.number(K.MUFU), unrolled.number(K.CONVERSION)) == (1, 2)
     rolled = mix_of("for (unsigned i = threadIdx.x; i < 4096; i += blockDim.x) a[i] = b[i] * x;")
     assert (rolled.number(K.MUFU), rolled.number(K.CONVERSION)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "executed"),
+    [
+        ("unsigned t = threadIdx.x; a[t] = b[t / warpSize];", 23),
+        ("unsigned t = threadIdx.x; a[t] = b[t % warpSize];", 22),
+        ("int t = threadIdx.x; a[t] = b[t / warpSize];", 27),
+        ("int t = threadIdx.x; a[t] = b[t % warpSize];", 25),
+        ("int t = threadIdx.x; a[t] = b[t & (warpSize - 1)] + b[t * warpSize];", 14),
+        ("int t = threadIdx.x, w = t / warpSize; a[w * 40 + t % warpSize] = b[t % warpSize * 8 + w];", 30),
+    ],
+)
+def test_only_the_assembler_knows_the_size_of_a_warp(body: str, executed: int):
+    """SASS of nvcc 13 for sm_80: the optimiser divides by it, the assembler folds `warpSize - 1`."""
+    assert mix_of(body).total == executed
+
+
+def test_a_loop_over_lanes_is_unrolled_and_one_of_halves_is_not():
+    """SASS of nvcc 13 for sm_80: the range of `warpSize` tells how often a loop by ones runs."""
+    assert (
+        mix_of("float s = 0; for (int d = 0; d < warpSize; d++) s += b[d]; a[0] = s;").number(K.BRANCH) == 1
+    )
+    halves = "float s = b[0]; for (int d = {0} / 2; d > 0; d /= 2) s += __shfl_xor_sync(~0u, s, d); a[0] = s;"
+    assert mix_of(halves.format("32")).number(K.BRANCH) == 1
+    assert mix_of(halves.format("warpSize")).number(K.BRANCH) == 1 + 1 + 5
+
+
+def test_a_stride_of_a_warp_is_divided_by_and_lies_in_immediates():
+    """SASS of nvcc 13 for sm_80: 32 rounds of 11 or 12 instructions each, an IMAD.WIDE for each pointer."""
+    loop = (
+        "float s = 0; int i = threadIdx.x & 31; for (; i < 4096; i += warpSize) s += {0}; a[threadIdx.x] = s;"
+    )
+    one, two = (mix_of(loop.format(body)) for body in ("b[i]", "b[i] * a[i]"))
+    assert (one.number(K.MUFU), one.number(K.BRANCH)) == (1, branches(4, 3))
+    assert two.number(K.IMAD) - one.number(K.IMAD) == 1 + TRIPS / 4
 
 
 LIMITED = "int i = threadIdx.x + 4000; float s = 0; {loop} a[i] = s;"

@@ -576,7 +576,10 @@ class _Charger:
         before = value.place.stack[: loop.depth - 1]
         place = placed(varying(t for t, _ in outside), before, loop.entry_region)
         value.inputs = [self.part(outside, value, before, place)] if outside else []
-        if stride.shape is Shape.CONSTANT:
+        if stride.shape is Shape.CONSTANT and loop.rounds is not None and value.bits == 64:
+            # by `warpSize`, which copies have in their immediates: an index makes the address in each round
+            value.cost = ((InstructionKind.IMAD, loop.rounds_made), *self.scale_register(value, 1))
+        elif stride.shape is Shape.CONSTANT:
             # the copies of an unrolled body share the pointer unless strides are known only at run time
             is_shared = loop.steps_pointers or value.bits != 64
             rounds = loop.rounds_made if is_shared else 1.0

@@ -151,7 +151,10 @@ class Expressions(Memory):
         return step if type(step) is Value else At(expr.span, step)
 
     def builtin(self, expr: Builtin) -> Value:
-        """`threadIdx.x` and the like: read once; sizes lie in constant memory."""
+        """`threadIdx.x` and the like: read once; sizes lie in constant memory; `warpSize` is a number."""
+        if expr.kind is BuiltinKind.WARP_SIZE:
+            self.known.late.add(size := self.constant(WARP_SIZE, expr.type))
+            return size
         special = expr.kind in (BuiltinKind.THREAD_IDX, BuiltinKind.BLOCK_IDX)
         value = self.first(
             ("builtin", expr.kind, expr.axis),

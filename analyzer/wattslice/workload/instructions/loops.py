@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum, auto
 from functools import lru_cache
+from itertools import product
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -90,6 +91,7 @@ from wattslice.workload.instructions.value_graph import (
     Shape,
     Value,
     has_own_elements,
+    inputs_key,
     linear,
     varying,
 )
@@ -178,7 +180,7 @@ class Loops(Expressions):
         steps = self.steps_of(stmt)
         amount = self.stride_of(stmt)
         stride = None if amount is None else (yield self.expression(amount, stmt.region))
-        if stride is not None and self.is_share_of_block(stmt, stride):
+        if stride is not None and self.is_by_shares(_shape(stmt, facts).bounds[0], stride):
             stride = None
         level = self.level(stmt, steps, stride)
         outer_stack, outer = self.stack, self.guard
@@ -390,24 +392,6 @@ class Loops(Expressions):
         is_signed = is_signed and (step.amount.type.bits or 64) <= (step.variable.type.bits or 64)
         return step.amount if is_signed and comparison is BinaryOp.LT else None
 
-    def is_share_of_block(self, stmt: Loop, stride: Value) -> bool:
-        """Whether a loop goes from `threadIdx.x / 32` in steps of `blockDim.x / 32`: all warps of a block.
-
-        The compiler makes no copies of that (SASS of nvcc 13), whatever the number and the axis.
-        """
-        (bound,) = _shape(stmt, self.facts.loops[stmt]).bounds
-        start = self.environment.get(bound.induction.variable, _NOTHING)
-        parts = [self.known.divided.get(one) or self.known.shifts.get(one) for one in (start, stride)]
-        if parts[0] is None or parts[1] is None:
-            return False
-        (op, lane, by), (other_op, size, other_by) = parts[0], parts[1]
-        is_same = op is other_op and by.number is not None and by.number == other_by.number
-        return is_same and any(
-            lane is self.available.get(("builtin", BuiltinKind.THREAD_IDX, axis))
-            and size is self.available.get(("builtin", BuiltinKind.BLOCK_DIM, axis))
-            for axis in range(3)
-        )
-
     def is_decided(self, condition: Expr, stmt: Loop, *, full: bool) -> bool:
         """Whether no thread and no iteration changes a condition, which has a loop for each case then.
 
@@ -454,6 +438,32 @@ class Loops(Expressions):
             else:
                 stack += children(expr)
         return found
+
+    def is_by_shares(self, bound: Bound, stride: Value) -> bool:
+        """Whether a loop goes from `threadIdx.x / 32` on by `blockDim.x / 32`: the compiler unrolls no loop
+        from a share, or a multiple, of an index on by the same of a size (SASS of nvcc 13).
+        """
+        start = self.environment.get(bound.induction.variable, _NOTHING)
+        of_index = self.share_of((BuiltinKind.THREAD_IDX, BuiltinKind.BLOCK_IDX), start)
+        return of_index is not None and of_index == self.share_of(
+            (BuiltinKind.BLOCK_DIM, BuiltinKind.GRID_DIM), stride
+        )
+
+    def share_of(self, kinds: tuple[BuiltinKind, ...], value: Value) -> tuple[object, ...] | None:
+        """What a number makes `value` of one of the builtins of `kinds`; None where it is made otherwise."""
+        for kind, axis in product(kinds, range(3)):
+            of = self.available.get(("builtin", kind, axis))
+            terms, offset, _ = linear(value)
+            if len(terms) == 1 and terms[0][0] is of and terms[0][1] != 1 and not offset:
+                return BinaryOp.MUL, terms[0][1]
+            for op, is_signed in product((BinaryOp.DIV, BinaryOp.SHR), (False, True)):
+                number = value.inputs[1].number if len(value.inputs) == 2 else None
+                if of is None or number is None:
+                    continue
+                if self.available.get((op, is_signed, *inputs_key((of, value.inputs[1])))) is value:
+                    is_shift = op is BinaryOp.SHR and not is_signed
+                    return (BinaryOp.DIV, False, 2**number) if is_shift else (op, is_signed, number)
+        return None
 
     def exits_of_copies(self, stmt: Loop, steps: _Steps) -> float | None:
         """The copies that a bare `#pragma unroll` makes of a loop that follows the counter of one around it.
@@ -534,7 +544,7 @@ class Loops(Expressions):
             match expr:
                 case Read(place=place) | Increment(target=RegisterPlace() as place):
                     value = self.environment.get(place.variable)
-                    if value is None or value.shape is not Shape.CONSTANT:
+                    if value is None or value.shape is not Shape.CONSTANT or value in self.known.late:
                         return False
                     step = steps.get(place.variable)
                     if step is None and place.variable in self.facts.loops[stmt].written:
@@ -575,8 +585,11 @@ class Loops(Expressions):
     def is_fixed_way(self, bound: Bound) -> bool:
         """Whether a counter has a constant way to go: `p != p0 + 64` from `p0` on."""
         start = self.environment.get(bound.induction.variable)
-        if start is None or not _is_constant(bound.induction):
+        if start is None or start in self.known.late or not _is_constant(bound.induction):
             return False
+        limit = {bound.limit} if isinstance(bound.limit, int) else set(walk_expressions(bound.limit))
+        if bound.induction.op not in _SUMS and any(isinstance(one, Builtin) for one in limit):
+            return False  # of `warpSize` as well
         base = frozenset(linear(start)[0])
         type_, is_equality = bound.induction.variable.type, bound.comparison is BinaryOp.NE
         may_wrap = not type_.signed or any(term not in self.known.naturals for term, _ in base)
@@ -767,6 +780,8 @@ class Loops(Expressions):
                 return self.constant(constant.value, constant.type)
             case Read(place=place):
                 return self.environment.get(place.variable)
+            case Builtin(kind=BuiltinKind.WARP_SIZE) as size:
+                return self.builtin(size)
             case _:
                 return None
 

@@ -78,6 +78,13 @@ _OF_DIVISOR: dict[str, Cost] = {
     "uint32": (*_RECIPROCAL, (K.IADD, 2.0)),
 }
 """The share of a division that all divisions by the same number have in common (SASS of nvcc 13)."""
+_BY_LATE: dict[tuple[BinaryOp, str], Cost] = {
+    (BinaryOp.DIV, "uint32"): ((K.IMAD, 2.0), (K.IADD, 3.0), (K.ISETP, 2.0)),
+    (BinaryOp.MOD, "uint32"): ((K.IMAD, 2.0), (K.IADD, 2.0), (K.ISETP, 2.0)),
+    (BinaryOp.DIV, "int32"): ((K.IMAD, 2.0), (K.IADD, 5.0), (K.ISETP, 3.0), (K.LOP, 1.0)),
+    (BinaryOp.MOD, "int32"): ((K.IMAD, 2.0), (K.IADD, 3.0), (K.ISETP, 3.0), (K.MOV, 1.0)),
+}
+"""What is left of a division by `warpSize` behind that (SASS of nvcc 13): the optimiser does not know it."""
 
 
 class LinearForms(Environment):
@@ -293,6 +300,8 @@ class Operators(LinearForms):
             scales = op in (BinaryOp.MUL, BinaryOp.DIV) and self.is_power(b)
             if self.is_power(a) and (scales or op in (BinaryOp.SHL, BinaryOp.SHR)):
                 self.known.powers.add(value)
+            if a in self.known.late or b in self.known.late:
+                self.known.late.add(value)
             return value
         if type_.kind is TypeKind.FLOAT:
             if type_.bits == 64 and op in COMPARISONS and (floats := self.as_floats(a, b)) is not None:
@@ -532,23 +541,24 @@ class Operators(LinearForms):
     def division(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
         """Integer division or remainder, from the measured table."""
         name = "div" if op is BinaryOp.DIV else "mod"
-        if b.shape is Shape.CONSTANT:
+        is_known = b.shape is Shape.CONSTANT and b not in self.known.late
+        if is_known:
             name += "_power" if self.is_power(b) else "_constant"
-        is_natural = not type_.signed or (a in self.known.naturals and b.shape is Shape.CONSTANT)
-        if op is BinaryOp.MOD and b.number is not None and self.is_settled(a, int(b.number)):
+        is_natural = not type_.signed or (a in self.known.naturals and is_known)
+        if op is BinaryOp.MOD and is_known and b.number is not None and self.is_settled(a, int(b.number)):
             return self.copied((a,), region, type_.bits)
         key = "int64" if type_.bits == 64 else "uint32" if is_natural else "int32"
         divisors = [abs(int(number)) for number in self.numbers(b).values()] if type_.bits == 32 else []
         if name == "mod_power" and is_natural and type_.bits == 32:
             mask = self.binary(BinaryOp.SUB, b, self.constant(1, type_), type_, region)
             value = self.logic(BinaryOp.AND, (a, mask), type_, region)
-        elif b.shape is Shape.CONSTANT and any(divisor > 1 and not is_power(divisor) for divisor in divisors):
+        elif is_known and any(divisor > 1 and not is_power(divisor) for divisor in divisors):
             cost = _mean([_by_number(divisor, key) for divisor in divisors])
             value = self.plain(("quotient", is_natural), region, (a, b), cost)
             if op is BinaryOp.MOD:
                 share = sum(divisor > 1 for divisor in divisors) / len(divisors)
                 value = self.plain("remainder", region, (a, value), ((K.IMAD, share),))
-        elif b.shape is not Shape.CONSTANT:
+        elif not is_known:
             value = self.by_divisor(op, a, b, (key, type_.signed), region)
         else:
             cost = measured(f"{name}.{key}") or ((K.IMAD, 1.0),)
@@ -559,7 +569,8 @@ class Operators(LinearForms):
                 self.known.remainders[value] = a, b
         if a in self.known.naturals and is_natural:
             self.known.naturals.add(value)
-        self.known.divided[value] = op, a, b
+        if b.shape is not Shape.CONSTANT or is_known:
+            self.known.divided[value] = op, a, b
         return value
 
     def divided_whole(self, product: Value, rest: Value, region: int) -> Value | None:
@@ -584,20 +595,23 @@ class Operators(LinearForms):
         """Division or remainder by what is no number; `kind`: as the measured table has it, and with a sign.
 
         Whoever needs both, in whatever order, divides once: the remainder is `a - a / b * b` then. Words
-        share the reciprocal.
+        share the reciprocal. That of what the assembler knows needs no test for zero and no number turned
+        negative.
         """
         key, _ = kind
+        is_late = b.shape is Shape.CONSTANT and key != "int64"
         bits, once = (64, ()) if key == "int64" else (32, _OF_DIVISOR[key])
 
         def computed(one: BinaryOp) -> Value:
             cost = measured(f"{'div' if one is BinaryOp.DIV else 'mod'}.{key}") or ()
             cost = tuple((each, number - dict(once).get(each, 0.0)) for each, number in cost)
             named = (one, kind, *inputs_key((a, b)))
-            what = Computation(cost=cost, bits=bits)
+            what = Computation(cost=_BY_LATE[one, key] if is_late else cost, bits=bits)
             return self.shared(named, region, (a, b, reciprocal), what, may_trap=True)
 
-        what = Computation(cost=once)
-        reciprocal = self.shared(("reciprocal", kind, b), region, (b,), what, may_trap=True)
+        what = Computation(cost=(*_RECIPROCAL, (K.IADD, 1.0)) if is_late else once)
+        named = ("reciprocal", kind, *inputs_key((b,)))
+        reciprocal = self.shared(named, region, (b,), what, may_trap=True)
         quotient = computed(BinaryOp.DIV)  # costs nothing where nobody needs it
         if op is BinaryOp.MOD:
             remainder = computed(op)
@@ -613,8 +627,11 @@ class Operators(LinearForms):
     def take_from(self, quotient: Value, remainder: Value) -> None:
         """Have a remainder made of the quotient that is there beside it."""
         remainder.inputs = [*remainder.inputs[:2], quotient]
-        high: Cost = ((K.MOV, 1.0),) if remainder.bits == 64 else ()
-        remainder.cost = ((K.IMAD, 1.0), (K.IADD, 1.0), *high)
+        if remainder.bits == 64:
+            remainder.cost = ((K.IMAD, 1.0), (K.IADD, 1.0), (K.MOV, 1.0))
+        else:
+            is_late = remainder.inputs[1].shape is Shape.CONSTANT
+            remainder.cost = ((K.IMAD, 1.0), (K.IADD, 1.0))[: 2 - is_late]
 
     def is_settled(self, value: Value, modulus: int) -> bool:
         """Whether each copy of a loop that is unrolled in part knows the remainder of its counter."""

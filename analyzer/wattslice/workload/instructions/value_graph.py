@@ -416,6 +416,7 @@ class Knowledge:
         self.one_thread: dict[Value, bool] = {}  # comparisons of threadIdx: whether only one thread passes
         self.halves_alone: dict[Value, LoopLevel] = {}  # of one lane, in which unrolled loop
         self.powers: set[Value] = set()  # constants of copies that are powers of two
+        self.late: set[Value] = set()  # numbers that only the assembler knows: `warpSize`, what is made of it
         self.naturals: set[Value] = set()  # signed or not, never negative
         self.roots: set[Value] = set()  # square roots
         self.exponentials: set[Value] = set()  # never negative
