@@ -408,6 +408,9 @@ class Knowledge:
         self.quotients: set[Value] = set()  # those that are needed, of a division by what is no number
         self.moduli: dict[Value, Value] = {}  # the remainders beside them
         self.divided: dict[Value, tuple[BinaryOp | None, Value, Value]] = {}  # of what, by what
+        self.rows: dict[
+            tuple[frozenset[tuple[Value, int]], Value], list[Value]
+        ] = {}  # that a pitch multiplies
         self.compared: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # words with a sign: how, with what
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
