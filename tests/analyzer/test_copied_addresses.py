@@ -48,3 +48,39 @@ def test_a_stride_that_the_copy_changes_is_multiplied_anew():
 def test_pascal_adds_in_two_halves():
     body = START.format("d += x;") + UNROLLED.format("d[i * 8 * pitch] = v;")
     assert integer(body, Isa.XMAD) > integer(body) + 8
+
+
+ROWS = "int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y; "
+COPY = "d[(y + {0}) * pitch + x] = s[(y + {0}) * pitch + x];"
+
+
+@pytest.mark.parametrize(
+    ("body", "sass"),  # of nvcc 13 for sm_80
+    [
+        # two LEA, IMAD, the distance, two IMAD.WIDE for each of four rows
+        ("for (int j = 0; j < 32; j += 8) " + COPY.format("j"), 12),
+        # written out, too
+        (" ".join(COPY.format(8 * j) for j in range(4)), 12),
+        # two LEA, IMAD, two IADD3 and four IMAD.WIDE
+        ("d[x] = s[y * pitch + x] + s[(y + 1) * pitch + x] + s[(y + 2) * pitch + x];", 9),
+        # `y + 1` is an IADD3, the distance a part of an LEA
+        ("d[x] = s[(y + 1) * pitch + x] + s[(y + 3) * pitch + x];", 8),
+        # copies that decide whether they store multiply for themselves
+        ("for (int j = 0; j < 32; j += 8) if (y + j < 77) " + COPY.format("j"), 21),
+    ],
+)
+def test_rows_apart_are_multiplied_once(body, sass):
+    assert sass <= integer(ROWS + body) <= sass + 2
+
+
+def test_rows_apart_in_a_loop_are_multiplied_once():
+    body = ROWS + "for (int t = 0; t < pitch; t++) {{ __syncthreads(); for (int j = 0; j < 4; j++) {} }}"
+    apart, moved = (body.format(f"d[({one}) * pitch + x] = v;") for one in ("t * 32 + j + y", "t * 32 + y"))
+    # an IMAD.WIDE for each of the three rows more
+    assert integer(apart) - integer(moved) <= 64 * 4
+
+
+def test_a_number_beside_a_sum_is_added_to_it():
+    body = "int x = blockIdx.x * 32 + threadIdx.x; d[x] = v; d[((x + 5) >> 2) * 3] = v;"
+    # LEA, IMAD.WIDE; IADD3, SHF, IMAD and IMAD.WIDE
+    assert integer(body) == 6

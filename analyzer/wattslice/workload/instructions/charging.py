@@ -421,7 +421,8 @@ class _Charger:
             factor, rest = divmod(wanted.get(first, 0), coefficient)
             if not factor or rest or have.bits > value.bits or not _reaches(have, value):
                 continue
-            if all(wanted.get(term) == factor * c for term, c in inside) and len(terms) > len(inside):
+            is_less = len(terms) > len(inside) or (value.form.offset and factor == 1)
+            if is_less and all(wanted.get(term) == factor * c for term, c in inside):
                 best = have, factor
         if value.form.terms == terms and not value.form.offset and not value.form.copies:
             self.there.append(value)

@@ -156,6 +156,9 @@ class LinearForms(Environment):
                     # (i * n) * n: what the inner loop does not change is multiplied outside of it
                     if depth(moving) > max(depth(fixed), depth(rest)):
                         return self.product(moving, self.product(fixed, rest, type_, region), type_, region)
+        for number, pitch in ((a, b), (b, a)):
+            if type_.bits == 32 and (row := self.row(number, pitch, type_, region)) is not None:
+                return row
         cost: Cost = ((K.IMAD, 1.0),)
         if type_.bits == 64 and max(a.bits, b.bits) > 32:  # else IMAD.WIDE
             cost = measured("mul.int64") or cost
@@ -166,6 +169,36 @@ class LinearForms(Environment):
             if counter is not None and deepest((fixed,), self.stack) is not counter.place.level:
                 value.step = fixed
         return value
+
+    def row(self, number: Value, pitch: Value, type_: Type, region: int) -> Value | None:
+        """`(y + 8) * w` where `y * w` is there: that and `8 * w`; so in the copies of a loop over what is
+        added, unless they decide whether they need it.
+
+        Not in a loop that moves the row, where pointers advance; nor for one before those that are there.
+        """
+        terms, offset, copies = linear(number)
+        if not terms or pitch.shape is Shape.CONSTANT:
+            return None
+        if counter_in(number) is not None and not copies:
+            return None
+        if copies:
+            if any(
+                copy.place.level is None or copy.place.level.arm_depth < self.arm_depth for copy, _ in copies
+            ):
+                return None
+            first = self.linear_value(LinearForm(terms, offset), region, type_.bits)
+            further = self.linear_value(LinearForm(copies=copies), region, type_.bits)
+            rows = self.product(first, pitch, type_, region)
+            return self.sum(rows, self.product(further, pitch, type_, region), 1, region, type_.bits)
+        known = self.known.rows.setdefault((frozenset(terms), pitch), [])
+        for before in known:
+            first = linear(before)[1]
+            start = self.available.get(("product", frozenset((before, pitch))))
+            if start is not None and first < offset:
+                further = self.linear_value(LinearForm(((pitch, offset - first),)), region, type_.bits)
+                return self.sum(start, further, 1, region, type_.bits)
+        known.append(number)
+        return None
 
 
 class Operators(LinearForms):

@@ -412,6 +412,9 @@ class Knowledge:
         self.quotients: set[Value] = set()  # those that are needed, of a division by what is no number
         self.moduli: dict[Value, Value] = {}  # the remainders beside them
         self.divided: dict[Value, tuple[BinaryOp | None, Value, Value]] = {}  # of what, by what
+        self.rows: dict[
+            tuple[frozenset[tuple[Value, int]], Value], list[Value]
+        ] = {}  # that a pitch multiplies
         self.compared: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # words with a sign: how, with what
         self.one_thread: dict[Value, bool] = {}  # comparisons of threadIdx: whether only one thread passes
         self.halves_alone: dict[Value, LoopLevel] = {}  # of one lane, in which unrolled loop
