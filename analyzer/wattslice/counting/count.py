@@ -115,7 +115,8 @@ def count(launch: KernelLaunch, profile: BranchProfile | None = None) -> Executi
         try:
             state, sampling = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER)
         except BudgetExceededError as error:
-            if not error.had_choice and is_complete(launch.grid, launch.block):
+            is_alike = is_complete(launch.grid, launch.block) or not _is_small(launch)
+            if not error.had_choice and is_alike:
                 raise  # once more it would be the same
             state, sampling = _evaluate(launch, profile, 0.0, DEFAULT_PARAMETER, is_last=True)
     if not all(often < _MOST_EXECUTIONS for often in state.tallies.thread_counts):
@@ -214,7 +215,7 @@ def _evaluate(
     lanes_of_all = padded_lanes(block) * math.prod(grid)
     is_found = False  # the last round found nothing new: one with all iterations is left, and may take longer
     work = steps = looks = 0
-    is_small = lanes_of_all <= LANES_OF_ALL[0]
+    is_small = _is_small(launch)
     most_steps = FIRST_STEPS if is_small and not is_last else None
     for number in range(MOST_ROUNDS):
         per_step = FREE_LANES + threads.exists.size
@@ -278,6 +279,11 @@ def _evaluate(
         if isinstance(stmt, ir.Loop)
     }
     return state, sampling_of(draw, state.tallies.by_block, kernel, reason, loops)
+
+
+def _is_small(launch: KernelLaunch) -> bool:
+    """Whether a grid is rather evaluated as a whole than searched for its pieces."""
+    return padded_lanes(launch.block) * math.prod(launch.grid) <= LANES_OF_ALL[0]
 
 
 def _kinds_of_blocks(

@@ -494,7 +494,10 @@ def _rows(tallies: Runs) -> tuple[tuple[int, ...], tuple[int, ...], list[Numbers
     for region in regions:
         weights = tallies.runs.pop(region)
         known = alike.setdefault(weights[:: 1 + weights.size // _FEW_NUMBERS].tobytes(), [])
-        row = next((row for row in known if np.array_equal(distinct[row], weights)), len(distinct))
+        alike_rows = (
+            row for row in known if distinct[row] is weights or np.array_equal(distinct[row], weights)
+        )
+        row = next(alike_rows, len(distinct))
         if row == len(distinct):
             distinct.append(weights)
             known.append(row)

@@ -269,6 +269,12 @@ class Patterns:
         return found.cost
 
 
+@lru_cache(maxsize=4)
+def _words_of_lanes(lanes: int) -> NDArray[np.int64]:
+    """Where the word of each lane is in a row of words, one for each lane of a warp."""
+    return np.arange(lanes) % WARP_SIZE * BANK_BYTES
+
+
 @lru_cache(maxsize=2)
 def patterns_of(threads: SampledThreads) -> Patterns:
     """Those of the evaluations of these threads: kernels of one file often have the same addresses."""
@@ -357,7 +363,7 @@ class _Reached(Struct):
     ) -> None:
         """Takes in the place of a visit."""
         self.launch = _extended(self.launch, axes, active, unit_bytes, length)
-        if bool(active[block].any()):
+        if bool(np.logical_or.reduce(active[block])):
             in_block = tuple(axis if isinstance(axis, int) else axis[block] for axis in axes)
             self.block = _extended(self.block, in_block, active[block], unit_bytes, length)
 
@@ -479,7 +485,7 @@ class SiteTally:
             self._at_block = _typical_of(active, threads)
             self._lanes = threads.lanes_of(self._at_block)
         inner_block = self._lanes
-        is_here = bool(active[inner_block].any())
+        is_here = bool(np.logical_or.reduce(active[inner_block]))
         reached = self._at(root)
         reached.visits += 1
         reached.weight += weight
@@ -509,8 +515,9 @@ class SiteTally:
         elif self.is_atomic and not isinstance(offsets, int):
             self._words += weight * sectors_per_request(offsets, active, 1, threads.warp_population, 1)
         if space is ir.MemorySpace.LOCAL:  # consecutive words belong to consecutive threads
-            lane = np.arange(active.size) % WARP_SIZE
-            apart = (offsets & -BANK_BYTES) * WARP_SIZE + lane * BANK_BYTES
+            apart = _words_of_lanes(active.size)
+            if not isinstance(offsets, int):  # else a whole row of words away: it costs the same
+                apart = (offsets & -BANK_BYTES) * WARP_SIZE + apart
             cost = patterns_of(threads).cost(apart, active, BANK_BYTES, space, threads, inner_block)
             self._sectors += weight * cost.sectors * -(-self._request_bytes // BANK_BYTES)
             self._passes += weight
@@ -622,13 +629,12 @@ def _extended(
     """`reach` and the boxes of all active lanes; each touches `length` units from its place on."""
     low: list[int] = []
     high: list[int] = []
-    all_active = bool(np.logical_and.reduce(active))
     for axis in axes:
         if isinstance(axis, int):
             low.append(axis)
             high.append(axis + length)
         else:
-            touched = axis if all_active else axis[active]
+            touched = axis if np.logical_and.reduce(active) else axis[active]
             low.append(int(np.minimum.reduce(touched)))
             high.append(int(np.maximum.reduce(touched)) + length)
     new = Reach(tuple(low), tuple(high), unit_bytes)

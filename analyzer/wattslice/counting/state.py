@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from msgspec import Struct, field
@@ -161,14 +161,22 @@ class Tallies:
         self.thread_counts = [0.0] * kernel.region_count
         self.warp_counts = [0.0] * kernel.region_count
         self.loops: dict[int, LoopTally] = {}
-        self.sites = [SiteTally() for _ in range(kernel.site_count)]
         self.arm_sources: dict[int, ProbabilitySource] = {}
         self.never_left: set[int] = set()  # branches that leave a loop by data, assumed never to
         self.assumptions: dict[tuple[str, str, int, str], Assumption] = {}
         self.bounds: dict[ir.Loop, tuple[float, int]] = {}  # the fewest and the most iterations assumed
         self.stand_ins: dict[ir.Loop, StandIns] = {}  # of each loop the worst, with what all of it miss
-        self.by_block = BlockCounts(_work_by_region(kernel), threads)
         self.is_looking = False  # at what would be: nothing of it happens in any block
+
+    @cached_property
+    def sites(self) -> list[SiteTally]:
+        """What the visits of each access have reached."""
+        return [SiteTally() for _ in range(self._kernel.site_count)]
+
+    @cached_property
+    def by_block(self) -> BlockCounts:
+        """How often each block runs each region."""
+        return BlockCounts(_work_by_region(self._kernel), self._threads)
 
     def count(self, region: int, mask: Mask) -> None:
         """One run of `region` under `mask`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import PurePath
 
@@ -541,23 +541,32 @@ def _is_device_pointer(type_: ir.Type) -> bool:
 def reached(arguments: _Arguments, *, everything: bool) -> tuple[Pointer, ...]:
     """The objects that a function may write by its arguments; `everything`: those behind pointers in them."""
     found = dict.fromkeys(places_of(*arguments))
+    if not everything:
+        return tuple(found)
     inside = [cell for value in arguments if isinstance(value, Record) for cell in value.cells.values()]
-    waiting = [
-        *inside,
-        *(cell for one in found if not one.storage.is_given for cell in one.storage.cells.values()),
-    ]
+    waiting = [*_addresses(inside), *(cell for one in found for cell in _addresses_in(one.storage))]
     followed: set[int] = set()  # many cells tell the same places
-    while everything and waiting and len(found) < _MOST_REACHED:
-        places = places_of(cell := waiting.pop())
+    while waiting and len(found) < _MOST_REACHED:
+        cell = waiting.pop()
         if isinstance(cell, Unknown):
-            if id(places) in followed:
+            if id(cell.around) in followed:
                 continue
-            followed.add(id(places))
-        for place in places:
+            followed.add(id(cell.around))
+        for place in cell.around if isinstance(cell, Unknown) else (cell,):
             if place not in found:
                 found[place] = None
-                waiting += () if place.storage.is_given else place.storage.cells.values()
+                waiting += _addresses_in(place.storage)
     return tuple(found)
+
+
+def _addresses_in(storage: Storage) -> list[Pointer | Unknown]:
+    """What a function may write behind, that gets the address of what holds it."""
+    return [] if storage.is_given else _addresses(storage.cells.values())
+
+
+def _addresses(values: Iterable[Value]) -> list[Pointer | Unknown]:
+    """Those that may point somewhere."""
+    return [v for v in values if isinstance(v, Pointer) or (isinstance(v, Unknown) and v.around)]
 
 
 _MOST_REACHED = 256

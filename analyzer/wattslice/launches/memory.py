@@ -959,7 +959,11 @@ class Memory:
         if not storage.is_given:
             known = (begin, *(begin + part for part in parts), *storage.cells, *storage.members)
             every = dict.fromkeys(known)
-            keys = [key for key in every if begin <= key < end or inside(key, begin, end) is not None]
+            keys = [
+                key
+                for key in every
+                if begin <= key < end or (key >= _PAGE and inside(key, begin, end) is not None)
+            ]
             self._lose(storage, keys, why)
 
     def forget(self, storage: Storage, why: Unknown) -> None:
@@ -967,20 +971,19 @@ class Memory:
         storage = storage if storage.part_of is None else storage.part_of.storage
         if storage.is_given:
             return
-        is_nameless = not (storage.is_scalar or storage.members) and storage.part_of is None
-        if is_nameless:  # then it is the same everywhere, and there may be many
-            keys = tuple(storage.cells) or (0,)
-            storage.writes += len(keys)
-            for key in keys:
-                self._put(storage, key, why)
-            return
         self._lose(storage, dict.fromkeys((*storage.cells, *storage.members)) or (0,), why)
 
     def _lose(self, storage: Storage, keys: Collection[int], why: Unknown) -> None:
         """Cells become unknown, which may be hundreds each time that an object is given to a library."""
         storage.writes += len(keys)
-        for key in keys:
-            self._put(storage, key, _lost(why, storage, key))
+        members, lost = storage.members, dict.fromkeys(keys, why)
+        if storage.is_scalar or why.may_stay:
+            lost = {key: _lost(why, storage, key) for key in keys}
+        elif members and why.variable is None and not why.is_derived:
+            name = storage.name
+            named = ((key, members.get(key)) for key in keys)
+            lost |= {key: replace(why, variable=f"{name}{one.name}") for key, one in named if one is not None}
+        self._put_all(storage, lost)
 
     def forget_behind(self, pointer: Pointer, why: Unknown) -> None:
         """What a function that gets a pointer may write becomes unknown: the length of a vector stays."""
@@ -1050,15 +1053,27 @@ class Memory:
         self._put(storage, key, value)
 
     def _put(self, storage: Storage, key: int, value: Value | None) -> None:
-        storage.has_vectors = storage.has_vectors or key >= _PAGE
-        old = storage.cells.get(key)
-        if old is None and len(storage.cells) >= MAX_CELLS:
+        cells = storage.cells
+        if key >= _PAGE:
+            storage.has_vectors = True
+        old = cells.get(key)
+        if old is None and len(cells) >= MAX_CELLS:
             return
         self._log.append((storage, key, old))
         if value is None:
-            storage.cells.pop(key, None)
+            cells.pop(key, None)
         else:
-            storage.cells[key] = value
+            cells[key] = value
+
+    def _put_all(self, storage: Storage, values: Mapping[int, Value]) -> None:
+        cells = storage.cells
+        if len(cells) + len(values) > MAX_CELLS:
+            for key, value in values.items():
+                self._put(storage, key, value)
+            return
+        storage.has_vectors = storage.has_vectors or max(values, default=0) >= _PAGE
+        self._log += [(storage, key, cells.get(key)) for key in values]
+        cells.update(values)
 
     # ----------------------------------------------------------------- trying paths
 
@@ -1080,8 +1095,9 @@ class Memory:
 
     def roll_back(self, mark: int) -> None:
         """Undo every write since `mark`."""
-        while len(self._log) > mark:
-            storage, key, old = self._log.pop()
+        undone = self._log[mark:]
+        del self._log[mark:]
+        for storage, key, old in reversed(undone):
             if old is None:
                 storage.cells.pop(key, None)
             else:
