@@ -324,6 +324,16 @@ void f(float *x, int n) {
     assert (found.grid, found.block, found.source) == ((4, 1, 1), (32, 1, 1), LaunchSource.HOST_CODE)
 
 
+def test_a_call_in_a_lambda_that_was_read_is_no_second_one_of_a_statement_that_was_not(tmp_path):
+    source = f"""{KERNEL}void go(int n) {{ k<<<n, 32>>>(7); }}
+void f(int n) {{
+  [&] {{ auto type = ::lost::type_of(n);
+    switch (n) {{ case 1: return ([&] {{ go(4); }})(); }} }}();
+}}"""
+    (found,) = launches(tmp_path, source)
+    assert (found.grid, found.source) == ((4, 1, 1), LaunchSource.HOST_CODE)
+
+
 def test_a_launch_in_a_lambda_of_a_statement_that_was_not_read_is_told(tmp_path):
     source = """template <class T> __global__ void k(T *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }
 void f(float *x, int n) { lost::run([&] { k<float><<<4, 32>>>(x, 7); }); }"""

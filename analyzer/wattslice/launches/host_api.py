@@ -45,6 +45,35 @@ def _cube_root(x: Number) -> float:
     return float(nearest) if nearest**3 == x else root
 
 
+def _away_from_zero(x: Number) -> int:
+    return math.floor(x + 0.5) if x >= 0 else math.ceil(x - 0.5)
+
+
+def _leading_zeros(x: Number, bits: int) -> int:
+    if not x:
+        raise ValueError  # as C leaves it open
+    return bits - (int(x) % (1 << bits)).bit_length()
+
+
+def _trailing_zeros(x: Number) -> int:
+    if not x:
+        raise ValueError
+    return (int(x) & -int(x)).bit_length() - 1
+
+
+def _set_bits(x: Number, bits: int) -> int:
+    return (int(x) % (1 << bits)).bit_count()
+
+
+_OF_BITS: dict[str, Callable[[Number], Number]] = {
+    "__builtin_ctz": _trailing_zeros,
+    "__builtin_clz": lambda x: _leading_zeros(x, 32),
+    "__builtin_clzl": lambda x: _leading_zeros(x, 64),
+    "__builtin_clzll": lambda x: _leading_zeros(x, 64),
+    "__builtin_popcount": lambda x: _set_bits(x, 32),
+    "__builtin_popcountl": lambda x: _set_bits(x, 64),
+    "__builtin_popcountll": lambda x: _set_bits(x, 64),
+}
 _OF_ONE: dict[str, Callable[[Number], Number]] = {
     "ceil": lambda x: float(math.ceil(x)),
     "floor": lambda x: float(math.floor(x)),
@@ -69,6 +98,10 @@ _OF_ONE: dict[str, Callable[[Number], Number]] = {
     "tanh": math.tanh,
     "log1p": math.log1p,
     "expm1": math.expm1,
+    "lround": _away_from_zero,
+    "llround": _away_from_zero,
+    "lrint": round,
+    "llrint": round,
 }
 _OF_TWO: dict[str, Callable[[Number, Number], Number]] = {
     "pow": math.pow,
@@ -91,7 +124,13 @@ def _rounded_up(number: int, by: int) -> int:
 
 
 _OF_PYTORCH = dict.fromkeys(("ceil_div", "ATenCeilDiv", "THCCeilDiv"), _rounded_up)
-_MATHEMATICS: dict[str, Callable[..., Number]] = {**_OF_ONE, **_OF_TWO, "clamp": _clamped, **_OF_PYTORCH}
+_MATHEMATICS: dict[str, Callable[..., Number]] = {
+    **_OF_ONE,
+    **_OF_TWO,
+    **_OF_BITS,
+    "clamp": _clamped,
+    **_OF_PYTORCH,
+}
 """Also found with the suffix f (single precision), l, ll and the prefix std::."""
 
 _BY_SEMANTICS = {

@@ -164,9 +164,10 @@ template <unsigned long I, class A, class B> WS_HD const typename ws_nth<I, A, B
 template <unsigned long I, class A, class B> WS_HD typename ws_nth<I, A, B>::type&& get(pair<A, B>&& p) { return static_cast<typename ws_nth<I, A, B>::type&&>(ws_side<I>::of(p)); }
 template <class T> WS_HD constexpr pair<T, T> minmax(const T& a, const T& b) { return b < a ? pair<T, T>(b, a) : pair<T, T>(a, b); }
 template <class C> WS_HD constexpr auto size(const C& c) -> decltype(c.size()) { return c.size(); }
+template <class C> WS_HD constexpr auto ssize(const C& c) -> decltype(long(c.size())) { return c.size(); }
 template <class T, unsigned long N> WS_HD constexpr unsigned long size(const T (&)[N]) { return N; }
 
-namespace ws_numeric {  // named by <numeric> alone: many programs have a gcd of their own
+namespace ws_numeric {  // named by <numeric> and <bit> alone: many programs have a gcd of their own
 template <class T, class U, class R = decltype(true ? T() : U())> WS_HD constexpr R gcd(T of, U with) {
   R a = of < 0 ? -R(of) : R(of), b = with < 0 ? -R(with) : R(with);
   while (b) { R rest = a % b; a = b; b = rest; }
@@ -175,6 +176,14 @@ template <class T, class U, class R = decltype(true ? T() : U())> WS_HD constexp
 template <class T, class U, class R = decltype(true ? T() : U())> WS_HD constexpr R lcm(T of, U with) {
   return !of || !with ? R(0) : (of < 0 ? -R(of) : R(of)) / gcd(of, with) * (with < 0 ? -R(with) : R(with));
 }
+template <class T> WS_HD constexpr T midpoint(T a, T b) { return a > b ? a - (a - b) / 2 : a + (b - a) / 2; }
+template <class T> WS_HD constexpr int bit_width(T x) { int n = 0; while (x) { x >>= 1; n++; } return n; }
+template <class T> WS_HD constexpr T bit_ceil(T x) { T power = 1; while (power < x) power <<= 1; return power; }
+template <class T> WS_HD constexpr T bit_floor(T x) { return x ? T(1) << (bit_width(x) - 1) : T(0); }
+template <class T> WS_HD constexpr bool has_single_bit(T x) { return x && !(x & (x - 1)); }
+template <class T> WS_HD constexpr int popcount(T x) { int n = 0; while (x) { n += x & 1; x >>= 1; } return n; }
+template <class T> WS_HD constexpr int countl_zero(T x) { return int(sizeof(T) * 8) - bit_width(x); }
+template <class T> WS_HD constexpr int countr_zero(T x) { return x ? bit_width(x & (~x + 1)) - 1 : int(sizeof(T) * 8); }
 }
 
 template <class T, class A = allocator<T>> struct deque;
