@@ -186,11 +186,12 @@ ALGORITHMS = [
     ("a divisor and a multiple", "long l = -12; constexpr int one = std::gcd(6, 5);"
      "int a = std::gcd(v[0] * 3, 18) * 100 + std::lcm(l, 8u) + one + std::lcm(0, 3);", 625),
     ("bits", "unsigned u = 1000; int a = std::bit_ceil(u) + std::bit_floor(u) + std::bit_width(u)"
-     "+ 2000 * std::popcount(u) + 100000 * std::countr_zero(u) + std::countl_zero(u) + std::has_single_bit(8u);",
-     313569),
-    ("bits, by functions of the compiler", "unsigned long u = 1000; int a = __builtin_clzl(u) + 100 * __builtin_clz(5)"
-     "+ 10000 * __builtin_ctz(8) + 100000 * __builtin_popcount(-1);", 3232954),
-    ("what is rounded to whole numbers", "int a = lround(2.5) * 100 + std::lrint(2.5) * 10 + lroundf(2.4f);", 322),
+     "+ 2000 * std::popcount(u) + 100000 * std::countr_zero(u) + std::countl_zero(u)"
+     "+ std::has_single_bit(8u);", 313569),
+    ("bits, by functions of the compiler", "unsigned long u = 1000;"
+     "int a = __builtin_clzl(u) + 100 * __builtin_clz(5) + 10000 * __builtin_ctz(8) + 100000 * __builtin_popcount(-1);", 3232954),
+    ("what is rounded to whole numbers",
+     "int a = lround(2.5) * 100 + std::lrint(2.5) * 10 + lroundf(2.4f);", 322),
     ("a signed size and a middle", "int a = std::ssize(v) * 100 + std::midpoint(3, 9);", 306),
     ("filled", "std::fill(v.begin() + 1, v.end(), 7); int a = v[0] * 100 + v[1] * 10 + v[2];", 477),
     ("so many filled", "std::fill_n(w, 2, 8); int a = w[0] * 100 + w[1] * 10 + w[2];", 882),
