@@ -189,7 +189,8 @@ ALGORITHMS = [
      "+ 2000 * std::popcount(u) + 100000 * std::countr_zero(u) + std::countl_zero(u)"
      "+ std::has_single_bit(8u);", 313569),
     ("bits, by functions of the compiler", "unsigned long u = 1000;"
-     "int a = __builtin_clzl(u) + 100 * __builtin_clz(5) + 10000 * __builtin_ctz(8) + 100000 * __builtin_popcount(-1);", 3232954),
+     "int a = __builtin_clzl(u) + 100 * __builtin_clz(5)"
+     "+ 10000 * __builtin_ctz(8) + 100000 * __builtin_popcount(-1);", 3232954),
     ("what is rounded to whole numbers",
      "int a = lround(2.5) * 100 + std::lrint(2.5) * 10 + lroundf(2.4f);", 322),
     ("a signed size and a middle", "int a = std::ssize(v) * 100 + std::midpoint(3, 9);", 306),
