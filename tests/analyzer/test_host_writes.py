@@ -580,3 +580,16 @@ def test_a_number_that_is_written_in_part_is_unknown(tmp_path, body, known):
         text = f"{head} int main() {{ const int at = {at}; {body} }}"
         (launch,) = launches(tmp_path, text)
         assert launch.arguments[0] == value
+
+
+@pytest.mark.parametrize(("argument", "known"), [("image.d", True), ("(float *)&n", False)])
+def test_an_address_that_is_not_known_is_none_of_a_variable_of_the_host(tmp_path, argument, known):
+    source = f"""struct Image {{ int width; float *d; void fill(float *, int *); }};
+__global__ void a(float *x) {{ x[threadIdx.x] = 1; }}
+__global__ void b(float *x) {{ x[threadIdx.x] = 1; }}
+int main() {{ Image image; int n; cudaMalloc(&image.d, 4096);
+  image.fill(::lost::data, &n); n = 100; image.width = 64;
+  a<<<4, 32>>>({argument}); b<<<n, image.width>>>(image.d); }}"""
+    _, found = launches(tmp_path, source)
+    assert (found.source is LaunchSource.HOST_CODE) == known
+    assert not known or (found.grid, found.block) == ((100, 1, 1), (64, 1, 1))

@@ -290,9 +290,19 @@ class Interpreter(HostLoops):
     def _forget_written(
         self, node: ir.LaunchCall, kernels: Iterable[str], arguments: tuple[Value, ...]
     ) -> None:
-        """What one of `kernels` may write: all that its arguments reach, and what it has by its own name."""
+        """What one of `kernels` may write: all that its arguments reach, and what it has by its own name.
+
+        An address that is not known is none of a variable of the host: kernels do not reach these.
+        """
         why = Unknown(f"what {node.kernel_name or 'a kernel'} may have written")
-        written = dict.fromkeys(host_api.reached(arguments, everything=True))
+        cells = (c for v in arguments for c in (v.cells.values() if isinstance(v, Record) else (v,)))
+        reached = {cell.storage for cell in cells if isinstance(cell, Pointer)}
+        reached |= {self.memory.address(variable).storage for variable in self._graph.managed}
+        written = {
+            pointer: None
+            for pointer in host_api.reached(arguments, everything=True)
+            if pointer.storage in reached or not pointer.storage.is_named
+        }
         if self._graph.managed:
             for name in kernels:
                 named = self._graph.written_on_the_device(name or node.kernel or node.kernel_name)

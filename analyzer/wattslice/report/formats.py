@@ -57,7 +57,7 @@ class Format(Struct, frozen=True):
 FORMATS: dict[str, Format] = {
     row.name: row
     for row in (
-        Format("text", "people", "all", "a section each", "text.render_text"),
+        Format("text", "people", "all", "a section each, alike launches in one", "text.render_text"),
         Format(
             "json",
             "scripts",
