@@ -480,6 +480,26 @@ def test_an_end_that_nobody_knows_is_an_error_or_told(tmp_path, body, grid, time
     assert bool(told) is is_told
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "try { guarded(5); } catch (int) {}",
+        "try { Guard one(9); guarded(5); } catch (int) {}",
+        "try { try { guarded(5); } catch (int) { throw; } } catch (int) {}",
+    ],
+)
+def test_how_often_destructors_launch_as_something_is_thrown_is_told_as_unknown(tmp_path, body):
+    text = f"""
+__global__ void k(int n) {{}}
+struct Guard {{ int n; Guard(int a) : n(a) {{}} ~Guard() {{ k<<<n, 64>>>(1); }} }};
+void check(int n) {{ if (n > 3) throw n; }}
+void guarded(int n) {{ Guard guard(n); check(n); k<<<3, 64>>>(n); }}
+int main() {{ {body} }}"""
+    found = launches(tmp_path, text)
+    assert 5 in {one.grid[0] for one in found}
+    assert {one.times for one in found} == {None}
+
+
 @pytest.mark.parametrize("end", ["exit(1)", "if (unknown()) exit(1); else exit(2)"])
 def test_what_comes_after_a_loop_that_is_left_or_ends_the_program_is_run(tmp_path, end):
     text = f"""#include <cstdlib>

@@ -493,6 +493,13 @@ def one_of(condition: Unknown, *values: Value) -> Unknown:
     )
 
 
+def loaded_from(places: Iterable[Pointer], why: Unknown, type_: ir.Type) -> Unknown:
+    """A value of `type_` somewhere in these objects, as in a table: where, nobody knows, and `why`."""
+    found = one_of(why, *(cell for place in places for cell in place.storage.cells.values()))
+    is_address = type_.kind in (ir.TypeKind.POINTER, ir.TypeKind.RECORD)  # or has one in it
+    return found if is_address else replace(found, around=())
+
+
 def truth(value: Value) -> bool | None:
     """Whether a condition holds; None when unknown."""
     if isinstance(value, (int, float)):
@@ -972,7 +979,7 @@ class Memory:
             keys = tuple(storage.cells) or (0,)
             storage.writes += len(keys)
             for key in keys:
-                self._put(storage, key, why)
+                self._put(storage, key, _with_places(why, storage.cells.get(key)))
             return
         self._lose(storage, dict.fromkeys((*storage.cells, *storage.members)) or (0,), why)
 
@@ -1182,8 +1189,15 @@ def _named(value: Value, storage: Storage, offset: int) -> Value:
     return value
 
 
+def _with_places(why: Unknown, before: Value | None) -> Unknown:
+    """`why`, of what was an address: perhaps it still is, and a write through it changes what is there."""
+    places = () if before is None else places_of(before)
+    return replace(why, around=places, is_anywhere=True) if places else why
+
+
 def _lost(why: Unknown, storage: Storage, offset: int) -> Value:
     """What is unknown from now on; a size with a name that `may_stay` is likely what it was."""
+    why = _with_places(why, storage.cells.get(offset))
     before = storage.cells.get(offset) if why.may_stay and storage.name_at(offset) is not None else None
     before = before.likely if isinstance(before, Unknown) else before
     if isinstance(before, (int, float)) and before > 0:

@@ -104,6 +104,7 @@ class DefUseReader:
         self.graph = graph
         self._own_addresses: set[ir.Expr] = set()
         self.escaped: set[ir.Variable] = set()
+        self.addressed: set[ir.Variable] = set()  # whose addresses somebody takes
         self.references: list[tuple[ir.Variable, ir.Variable]] = []
         self.reached: list[tuple[Location, frozenset[ScalarType]]] = []  # by pointers to elements
 
@@ -124,6 +125,7 @@ class DefUseReader:
                 case ir.AddressOf(variable=variable):
                     if not _is_opaque(variable.type):
                         found.uses.add(variable)
+                    self.addressed.add(variable)
                     if node not in self._own_addresses:
                         self.escaped.add(variable)
                 case ir.Assign(target=target) | ir.Increment(target=target):
@@ -348,6 +350,7 @@ class Relevance(Struct, frozen=True):
     unfollowed: frozenset[ir.Function] = frozenset()
     constants: tuple[ir.Variable, ...] = ()  # constant memory whose content may decide what a kernel does
     escaped: frozenset[ir.Variable] = frozenset()  # whose addresses somebody may keep
+    addressed: frozenset[ir.Variable] = frozenset()  # or takes
     passed: dict[ir.Stmt, PassedJump] = {}
     checks: dict[ir.Stmt, tuple[tuple[ir.Expr, bool], ...]] = {}
     """Checks that are taken to succeed: parts of their conditions, and with what each would fail."""
@@ -465,10 +468,27 @@ class _Slicer:
         for function in self._functions:
             self._collect(function.body, function, skipped)
         unfollowed = set(self._functions) - self._effective - self._valued - self._kept.callees
-        escaped = frozenset(self._reader.escaped)
+        addressed = {place for _, place in self._reader.references if isinstance(place, ir.Variable)}
+        addressed.update(self._reader.addressed, *map(self._captured, self._functions))
         return Relevance(
-            frozenset(skipped), frozenset(unfollowed), self._constants, escaped, self._passed, self._checks
+            frozenset(skipped),
+            frozenset(unfollowed),
+            self._constants,
+            frozenset(self._reader.escaped),
+            frozenset(addressed),
+            self._passed,
+            self._checks,
         )
+
+    def _captured(self, function: ir.Function) -> set[ir.Variable]:
+        """What a lambda has of the function around it."""
+        if function.copied is None:
+            return set()
+        every = list(ir.walk_statements(function.body))
+        own = {stmt.variable for stmt in every if isinstance(stmt, ir.Declare)}.union(function.parameters)
+        found = [self._def_uses[expr] for stmt in every for expr in ir.statement_expressions(stmt)]
+        named = set[Location]().union(*(one.uses | one.defines for one in found))
+        return {one for one in named if isinstance(one, ir.Variable)} - own
 
     # ----------------------------------------------------------------- widening
 
