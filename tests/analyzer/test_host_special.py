@@ -456,6 +456,15 @@ def test_the_program_ends_where_what_is_told_says_so(tmp_path, call):
     assert [one.times for one in launches(tmp_path, stays)] == [1]
 
 
+@pytest.mark.parametrize("before", ["", "int *words = &argc; "])
+def test_a_check_of_what_argc_decides_is_taken_to_succeed(tmp_path, before):
+    """As in Parboil's fft: two numbers that a run is given."""
+    body = f"{before}int n = 9, wrong = 0; if (argc != 3) wrong |= 1; else n = atoi(argv[1]);"
+    text = f"{ENDING}int main(int argc, char **argv) {{ {body} if (wrong) exit(1); k<<<4, 64>>>(n); }}"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid[0], launch.times) == (4, 1)
+
+
 @pytest.mark.parametrize(
     ("body", "grid", "times", "is_told"),
     [

@@ -423,9 +423,10 @@ class _Slicer:
         self._passed: dict[ir.Stmt, PassedJump] = {}
         self._checks: dict[ir.Stmt, tuple[tuple[ir.Expr, bool], ...]] = {}
         self._given: dict[ir.Variable | ir.Function, frozenset[str]] = {}
-        for main in (function for function in program.functions if function.name == "main"):
-            counts = (p for p in main.parameters[:1] if p not in self._written | set(self._reader.escaped))
-            self._given.update((argc, _ARGC) for argc in counts)
+        mains = (function for function in program.functions if function.name == "main")
+        self._argc = {parameter for main in mains for parameter in main.parameters[:1]}
+        counts = self._argc - self._written - self._reader.escaped
+        self._given.update((argc, _ARGC) for argc in counts)
         told = [(function, self._asked_by(function)) for function in program.functions]
         self._given.update((function, names) for function, names in told if names is not None)
         for function in program.functions:
@@ -686,6 +687,7 @@ class _Slicer:
             frozenset[ir.Function]().union(*(one.callees for one in found)),
             frozenset(v for v in sets if isinstance(v, ir.Variable) and self._is_own(v)),
             any(map(graph.never_returns, nodes)) or (isinstance(stmt, ir.Return) and function.name == "main"),
+            not uses.isdisjoint(self._argc),
         )
 
     def _is_own(self, variable: ir.Variable) -> bool:
