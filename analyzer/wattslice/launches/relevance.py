@@ -469,7 +469,7 @@ class _Slicer:
         for function in self._functions:
             self._collect(function.body, function, skipped)
         unfollowed = set(self._functions) - self._effective - self._valued - self._kept.callees
-        addressed = {place for _, place in self._reader.references if isinstance(place, ir.Variable)}
+        addressed = {place for _, place in self._reader.references}
         addressed.update(self._reader.addressed, *map(self._captured, self._functions))
         return Relevance(
             frozenset(skipped),
