@@ -151,7 +151,11 @@ int main() { int a = 1; BODY k<<<a, 32>>>(1); }
     ("body", "grid"),
     [
         ("a = join(next(), next(), next());", 321),
-        ("a = join(a, a = 4, a);", 441),
+        ("a = join(a, a = 4, a);", 444),  # a number in a register is read last of all
+        ("int *p = &a; a = join(a, a = 4, a);", 441),
+        ("int b = 2; a = join(b++, b, 0);", 230),
+        ("int b = 2; int *p = &b; a = join(b++, b, 0);", 220),
+        ("int b = 2; auto f = [&](int c) { return join(b++, b, c++) + join(c++, c, 0); }; a = f(5);", 895),
         ("a = join(a++, 0, a++);", 201),
         ("a = box.add(next(), next()).add(next(), next()).v;", 122143),
         ("a = asked().add(next(), next()).v;", 132),

@@ -456,6 +456,15 @@ def test_the_program_ends_where_what_is_told_says_so(tmp_path, call):
     assert [one.times for one in launches(tmp_path, stays)] == [1]
 
 
+@pytest.mark.parametrize("before", ["", "int *words = &argc; "])
+def test_a_check_of_what_argc_decides_is_taken_to_succeed(tmp_path, before):
+    """As in Parboil's fft: two numbers that a run is given."""
+    body = f"{before}int n = 9, wrong = 0; if (argc != 3) wrong |= 1; else n = atoi(argv[1]);"
+    text = f"{ENDING}int main(int argc, char **argv) {{ {body} if (wrong) exit(1); k<<<4, 64>>>(n); }}"
+    (launch,) = launches(tmp_path, text)
+    assert (launch.grid[0], launch.times) == (4, 1)
+
+
 @pytest.mark.parametrize(
     ("body", "grid", "times", "is_told"),
     [
@@ -478,6 +487,26 @@ def test_an_end_that_nobody_knows_is_an_error_or_told(tmp_path, body, grid, time
         if "exit(0) before the launch of k, is taken not to" in a.message
     ]
     assert bool(told) is is_told
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "try { guarded(5); } catch (int) {}",
+        "try { Guard one(9); guarded(5); } catch (int) {}",
+        "try { try { guarded(5); } catch (int) { throw; } } catch (int) {}",
+    ],
+)
+def test_how_often_destructors_launch_as_something_is_thrown_is_told_as_unknown(tmp_path, body):
+    text = f"""
+__global__ void k(int n) {{}}
+struct Guard {{ int n; Guard(int a) : n(a) {{}} ~Guard() {{ k<<<n, 64>>>(1); }} }};
+void check(int n) {{ if (n > 3) throw n; }}
+void guarded(int n) {{ Guard guard(n); check(n); k<<<3, 64>>>(n); }}
+int main() {{ {body} }}"""
+    found = launches(tmp_path, text)
+    assert 5 in {one.grid[0] for one in found}
+    assert {one.times for one in found} == {None}
 
 
 @pytest.mark.parametrize("end", ["exit(1)", "if (unknown()) exit(1); else exit(2)"])

@@ -593,3 +593,26 @@ int main() {{ Image image; int n; cudaMalloc(&image.d, 4096);
     _, found = launches(tmp_path, source)
     assert (found.source is LaunchSource.HOST_CODE) == known
     assert not known or (found.grid, found.block) == ((100, 1, 1), (64, 1, 1))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "std::vector<H *> all{make(3), make(4)}; H *o = all[unknown()]; o->n = 9; k<<<all[1]->n, 32>>>(1);",
+        "std::vector<H *> all{make(3), make(4)}; H *o = all[unknown()]; *o->p = 9; k<<<*all[1]->p, 32>>>(1);",
+        "H h = *make(3), *all[] = {&h, &h}, *o = all[unknown()]; o->n = 9; *o->p = 8; k<<<*h.p, 32>>>(1);",
+        "std::vector<std::shared_ptr<H>> v; v.push_back(std::make_shared<H>()); v[0]->n = 3;"
+        "auto o = v[unknown()]; o->n = 9; k<<<v[0]->n, 32>>>(1);",
+        "int a = 3; int *p = &a; if (unknown()) p = unread(); set(&p, 1); *p = 9; k<<<a, 32>>>(1);",
+    ],
+)
+def test_what_an_address_from_an_unknown_place_reaches_is_unknown(tmp_path, body):
+    head = """#include <memory>
+#include <vector>
+__global__ void k(int n) {}
+struct H { int n; int *p; };
+int unknown(); int *unread(); void set(int **p, int n);
+H *make(int n) { H *h = new H; h->n = n; h->p = new int; *h->p = n; return h; }
+"""
+    (launch,) = launches(tmp_path, f"{head} int main() {{ {body} }}")
+    assert launch.source is LaunchSource.ASSUMED

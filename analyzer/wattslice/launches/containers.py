@@ -25,6 +25,7 @@ from wattslice.launches.memory import (
     convert,
     inside,
     is_text_object,
+    loaded_from,
     moved,
     outermost,
 )
@@ -451,5 +452,6 @@ def _address(
 
 def _element(memory: Memory, start: Pointer, index: Value, type_: ir.Type) -> Value:
     if not isinstance(index, int):
-        return index if isinstance(index, Unknown) else Unknown("an element at an unknown index")
+        why = index if isinstance(index, Unknown) else Unknown("an element at an unknown index")
+        return loaded_from((start,), why, type_)
     return memory.read(start.storage, start.offset + index * type_.size_bytes, type_)

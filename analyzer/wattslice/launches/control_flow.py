@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum, auto
+from typing import TypeGuard
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -180,6 +181,13 @@ class ControlFlow(Evaluator):
     def unseen(self, launches: frozenset[ir.LaunchCall]) -> bool:
         """True when a launch among these has not been reached yet."""
         return not launches <= self._seen
+
+    def is_in_register(self, node: ir.Expr) -> TypeGuard[ir.Read]:
+        """Whether an expression is a number of the function at hand that nobody takes the address of."""
+        variable = ir.read_variable(node) if isinstance(node, ir.Read) else None
+        if variable is None or variable.role in OUTLIVING or variable in self._relevance.addressed:
+            return False
+        return self.memory.storage(variable).variable is variable  # which a reference is not
 
     def execute(self, stmt: ir.Stmt) -> Flow:
         """Run one statement."""
@@ -369,12 +377,18 @@ class ControlFlow(Evaluator):
         self._thrown = None
         return self._parted(main, other, why)
 
+    @abstractmethod
+    def _destroy_perhaps(self, function: ir.Function, this: Pointer) -> None:
+        """See what a destructor launches that is run, or not, as something was thrown."""
+
     def _forget_destroyed(self, error: LeftError) -> None:
-        """What the destructors of objects that are left write is lost: they are not run."""
+        """What the destructors of objects that are left write is lost: whether they are run, nobody knows."""
         for storage in error.objects:
             function = self._graph.destroying.get(storage.class_name)
             if function is None:
                 continue
+            if self._graph.launches_from(function):
+                self._destroy_perhaps(function, Pointer(storage, 0))
             why = Unknown(f"{function.name}() may have written it when something was thrown")
             for pointer in host_api.reached((Pointer(storage, 0),), everything=True):
                 self.memory.forget_behind(pointer, why)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from msgspec.structs import replace
 
@@ -29,6 +29,7 @@ from wattslice.launches.memory import (
     construct,
     convert,
     is_aggregate,
+    loaded_from,
     member_of,
     of_argc,
     offset_of,
@@ -144,12 +145,19 @@ class Evaluator(ABC):
     def _values(self, nodes: tuple[ir.Expr, ...], order: tuple[int, ...] = ()) -> tuple[Value, ...]:
         if not order:
             return tuple([self.evaluate(node) for node in nodes])
+        mark = self.memory.mark()
         found = {at: self.evaluate(nodes[at]) for at in order}
+        if self.memory.mark() != mark:
+            found.update((at, self._read(n)) for at in order if self.is_in_register(n := nodes[at]))
         return tuple([found[at] for at in range(len(nodes))])
 
     def last_first(self, nodes: tuple[ir.Expr, ...]) -> tuple[Value, ...]:
         """Values in the order of `nodes` that are evaluated from the last one on, as GCC does arguments."""
-        return tuple([self.evaluate(node) for node in reversed(nodes)])[::-1]
+        return self._values(nodes, tuple(reversed(range(len(nodes)))))
+
+    @abstractmethod
+    def is_in_register(self, node: ir.Expr) -> TypeGuard[ir.Read]:
+        """Whether GCC reads what stands beside others when these have been evaluated."""
 
     def _read(self, node: ir.Read) -> Value:
         place = node.place
@@ -278,8 +286,7 @@ class Evaluator(ABC):
         if isinstance(pointer, Unknown):
             if not pointer.around:
                 return without_argc(pointer)
-            cells = (cell for place in pointer.around for cell in place.storage.cells.values())
-            return replace(one_of(pointer, *cells), around=())  # of a table of functions
+            return loaded_from(pointer.around, pointer, type_)
         return Unknown("memory the host code fills at run time")
 
     def _intrinsic(self, name: str, arguments: tuple[ir.Expr, ...], semantics: ir.Semantics) -> Value:

@@ -21,8 +21,8 @@ _JUMPS = (ir.Return, ir.Break, ir.Continue)
 class Step(Struct, frozen=True):
     """A statement of a function, by its own expressions: `unread`, the variables that they need and that are
     not told as such; whether all else that they need `is_told`, and memory is a part of it; what they call;
-    what they set that nothing sets but by its name. `is_end`: it ends the program. `around`: places of the
-    statements that it is in, the outermost first.
+    what they set that nothing sets but by its name. `is_end`: it ends the program. `asks_argc`: they read it.
+    `around`: places of the statements that it is in, the outermost first.
     """
 
     stmt: ir.Stmt
@@ -32,6 +32,7 @@ class Step(Struct, frozen=True):
     callees: frozenset[ir.Function]
     sets: frozenset[ir.Variable]
     is_end: bool
+    asks_argc: bool = False
     around: tuple[int, ...] = ()
 
 
@@ -77,6 +78,7 @@ class _Slice:
             for variable in step.sets:
                 self._setting.setdefault(variable, []).append(step)
         self._own = set(self._setting)
+        self._own -= {v for v in self._own if any(map(self._is_by_argc, self._setting[v]))}
         while lost := {v for v in self._own if not all(map(self._is_told, self._setting[v]))}:
             self._own -= lost
 
@@ -103,6 +105,10 @@ class _Slice:
             return False
         both = (self._steps[outer].stmt for outer in one.around if outer in end.around)
         return place < at or any(isinstance(stmt, ir.Loop) for stmt in both)
+
+    def _is_by_argc(self, step: Step) -> bool:
+        """Whether argc, which is assumed, decides if something is set: then a check of it says nothing."""
+        return any(self._steps[at].asks_argc for at in step.around)
 
     def _is_told(self, step: Step) -> bool:
         """Whether all is told that decides what a statement does, and if it does so.

@@ -186,6 +186,15 @@ class Interpreter(HostLoops):
                     self.memory.roll_back(mark)
                     self._forget_named(function, times)
 
+    def _destroy_perhaps(self, function: ir.Function, this: Pointer) -> None:
+        node = ir.Call(function.mangled_name, function.name, (), ir.UNKNOWN_TYPE, function.span)
+        mark, times = self.memory.mark(), self._times
+        self._times = Unknown(f"{function.told} launches it, which is run as something is thrown, or not")
+        with suppress(LeftError):
+            self._run(function, node, (), (this,))
+        self._times = times
+        self.memory.roll_back(mark)
+
     def run_before_main(self) -> None:
         """Give file-scope variables the values that functions and constructors compute."""
         for function in self._graph.initial:

@@ -493,6 +493,13 @@ def one_of(condition: Unknown, *values: Value) -> Unknown:
     )
 
 
+def loaded_from(places: Iterable[Pointer], why: Unknown, type_: ir.Type) -> Unknown:
+    """A value of `type_` somewhere in these objects, as in a table: where, nobody knows, and `why`."""
+    found = one_of(why, *(cell for place in places for cell in place.storage.cells.values()))
+    is_address = type_.kind in (ir.TypeKind.POINTER, ir.TypeKind.RECORD)  # or has one in it
+    return found if is_address else replace(found, around=())
+
+
 def truth(value: Value) -> bool | None:
     """Whether a condition holds; None when unknown."""
     if isinstance(value, (int, float)):
@@ -976,13 +983,16 @@ class Memory:
     def _lose(self, storage: Storage, keys: Collection[int], why: Unknown) -> None:
         """Cells become unknown, which may be hundreds each time that an object is given to a library."""
         storage.writes += len(keys)
-        members, lost = storage.members, dict.fromkeys(keys, why)
+        members, lost = storage.members, dict[int, Value](dict.fromkeys(keys, why))
         if storage.is_scalar or why.may_stay:
             lost = {key: _lost(why, storage, key) for key in keys}
         elif members and why.variable is None and not why.is_derived:
             name = storage.name
             named = ((key, members.get(key)) for key in keys)
             lost |= {key: replace(why, variable=f"{name}{one.name}") for key, one in named if one is not None}
+        cells = storage.cells
+        addresses = [key for key in lost if (before := cells.get(key)) is not None and may_point(before)]
+        lost |= {key: _with_places(lost[key], cells[key]) for key in addresses}
         self._put_all(storage, lost)
 
     def forget_behind(self, pointer: Pointer, why: Unknown) -> None:
@@ -1196,6 +1206,11 @@ def _named(value: Value, storage: Storage, offset: int) -> Value:
         name = storage.name_at(offset)
         return value if name is None else replace(value, variable=name)
     return value
+
+
+def _with_places(why: Value, before: Value) -> Value:
+    """`why`, of what was an address: perhaps it still is, and a write through it changes what is there."""
+    return replace(why, around=places_of(before), is_anywhere=True) if isinstance(why, Unknown) else why
 
 
 def _lost(why: Unknown, storage: Storage, offset: int) -> Value:

@@ -104,6 +104,7 @@ class DefUseReader:
         self.graph = graph
         self._own_addresses: set[ir.Expr] = set()
         self.escaped: set[ir.Variable] = set()
+        self.addressed: set[ir.Variable] = set()  # whose addresses somebody takes
         self.references: list[tuple[ir.Variable, ir.Variable]] = []
         self.reached: list[tuple[Location, frozenset[ScalarType]]] = []  # by pointers to elements
 
@@ -124,6 +125,7 @@ class DefUseReader:
                 case ir.AddressOf(variable=variable):
                     if not _is_opaque(variable.type):
                         found.uses.add(variable)
+                    self.addressed.add(variable)
                     if node not in self._own_addresses:
                         self.escaped.add(variable)
                 case ir.Assign(target=target) | ir.Increment(target=target):
@@ -348,6 +350,7 @@ class Relevance(Struct, frozen=True):
     unfollowed: frozenset[ir.Function] = frozenset()
     constants: tuple[ir.Variable, ...] = ()  # constant memory whose content may decide what a kernel does
     escaped: frozenset[ir.Variable] = frozenset()  # whose addresses somebody may keep
+    addressed: frozenset[ir.Variable] = frozenset()  # or takes
     passed: dict[ir.Stmt, PassedJump] = {}
     checks: dict[ir.Stmt, tuple[tuple[ir.Expr, bool], ...]] = {}
     """Checks that are taken to succeed: parts of their conditions, and with what each would fail."""
@@ -420,9 +423,10 @@ class _Slicer:
         self._passed: dict[ir.Stmt, PassedJump] = {}
         self._checks: dict[ir.Stmt, tuple[tuple[ir.Expr, bool], ...]] = {}
         self._given: dict[ir.Variable | ir.Function, frozenset[str]] = {}
-        for main in (function for function in program.functions if function.name == "main"):
-            counts = (p for p in main.parameters[:1] if p not in self._written | set(self._reader.escaped))
-            self._given.update((argc, _ARGC) for argc in counts)
+        mains = (function for function in program.functions if function.name == "main")
+        self._argc = {parameter for main in mains for parameter in main.parameters[:1]}
+        counts = self._argc - self._written - self._reader.escaped
+        self._given.update((argc, _ARGC) for argc in counts)
         told = [(function, self._asked_by(function)) for function in program.functions]
         self._given.update((function, names) for function, names in told if names is not None)
         for function in program.functions:
@@ -465,10 +469,27 @@ class _Slicer:
         for function in self._functions:
             self._collect(function.body, function, skipped)
         unfollowed = set(self._functions) - self._effective - self._valued - self._kept.callees
-        escaped = frozenset(self._reader.escaped)
+        addressed = {place for _, place in self._reader.references}
+        addressed.update(self._reader.addressed, *map(self._captured, self._functions))
         return Relevance(
-            frozenset(skipped), frozenset(unfollowed), self._constants, escaped, self._passed, self._checks
+            frozenset(skipped),
+            frozenset(unfollowed),
+            self._constants,
+            frozenset(self._reader.escaped),
+            frozenset(addressed),
+            self._passed,
+            self._checks,
         )
+
+    def _captured(self, function: ir.Function) -> set[ir.Variable]:
+        """What a lambda has of the function around it."""
+        if function.copied is None:
+            return set()
+        every = list(ir.walk_statements(function.body))
+        own = {stmt.variable for stmt in every if isinstance(stmt, ir.Declare)}.union(function.parameters)
+        found = [self._def_uses[expr] for stmt in every for expr in ir.statement_expressions(stmt)]
+        named = set[Location]().union(*(one.uses | one.defines for one in found))
+        return {one for one in named if isinstance(one, ir.Variable)} - own
 
     # ----------------------------------------------------------------- widening
 
@@ -666,6 +687,7 @@ class _Slicer:
             frozenset[ir.Function]().union(*(one.callees for one in found)),
             frozenset(v for v in sets if isinstance(v, ir.Variable) and self._is_own(v)),
             any(map(graph.never_returns, nodes)) or (isinstance(stmt, ir.Return) and function.name == "main"),
+            not uses.isdisjoint(self._argc),
         )
 
     def _is_own(self, variable: ir.Variable) -> bool:
