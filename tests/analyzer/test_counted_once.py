@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from wattslice.counting import cells, expressions, loops
+from wattslice.counting import count as counting
+from wattslice.counting.sites import SiteTally
+from wattslice.counting.state import NotCountedError, State
 from wattslice.counting.values import UNIFORM, VARYING, Chance, Pointer, Record, Unknown, Value, identical
+from wattslice.launches import memory as host
 
 from .counted import counted
 
@@ -136,3 +140,68 @@ def test_what_cells_of_a_shared_object_hold(tmp_path: Path, store: str, taken: f
     """
     _, profile = counted(tmp_path, source, "k=4:32")
     assert profile.thread_counts[-1] == taken
+
+
+COLLATZ = (
+    "__global__ void k(int *x, int n) { int t = blockIdx.x * blockDim.x + threadIdx.x; int i = n, s = 0;"
+    " while (i > 1) { i = (i & 1) ? 3 * i + 1 : i / 2; s += i; } x[t] = s; }"
+)
+
+
+def _attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, launch: str) -> list[State]:
+    """The evaluations of a kernel of which each takes too many steps."""
+    made: list[State] = []
+
+    class Noted(State):
+        def __init__(self, *given: object) -> None:
+            super().__init__(*given)  # type: ignore[arg-type]
+            made.append(self)
+
+    monkeypatch.setattr(counting, "MAX_STEPS", 10)
+    monkeypatch.setattr(counting, "State", Noted)
+    with pytest.raises(NotCountedError):
+        counted(tmp_path, COLLATZ, launch, "n=27")
+    return made
+
+
+def test_a_kernel_that_takes_too_long_is_not_tried_again_in_the_same_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """No loop in it would run fewer iterations at the last attempt: 111 of n = 27, each as before."""
+    assert len(_attempts(tmp_path, monkeypatch, "k=1:32")) == 2
+    assert len(_attempts(tmp_path, monkeypatch, "k=4096:256")) == 2
+
+
+def test_looks_at_loops_make_no_tallies_of_sites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """One of each site for the one evaluation, however many loops are looked at."""
+    made: list[SiteTally] = []
+    plain = SiteTally.__init__
+
+    def noted(self: SiteTally) -> None:
+        made.append(self)
+        plain(self)
+
+    monkeypatch.setattr(SiteTally, "__init__", noted)
+    source = """__global__ void k(float *x, int n) {
+        for (int i = 0; i < n; ++i)
+            for (int j = 0; j < i; ++j)
+                for (int l = 0; l < j; ++l) x[i + j + l] += 1.0f;
+    }
+    """
+    launch, _ = counted(tmp_path, source, "k=2:64", "n=3000")
+    assert len(made) == launch.kernel.site_count
+
+
+def test_what_a_function_loses_of_an_object_comes_back_when_it_is_undone():
+    """Hundreds of numbers, and then some of them again."""
+    memory, many = host.Memory({}), host.Storage("many")
+    for key in range(4090):
+        memory.set_cell(many, key, key)
+    before, mark = dict(many.cells), memory.mark()
+    memory.forget(many, host.Unknown("lost"))
+    assert set(many.cells.values()) == {host.Unknown("lost")}
+    memory.forget_bytes(host.Pointer(many, 4088), 16, host.Unknown("lost again"))
+    assert many.cells[4089] == host.Unknown("lost again")
+    assert many.cells[4087] == host.Unknown("lost")
+    memory.roll_back(mark)
+    assert many.cells == before

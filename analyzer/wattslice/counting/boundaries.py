@@ -756,7 +756,7 @@ def loads_behind(kernel: ir.Kernel, condition: ir.Expr) -> bool:
     )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def carried(shape: LoopShape) -> frozenset[ir.Variable]:
     """What the iterations of a loop may hand on, other than counters."""
     inside: set[ir.Variable] = set()

@@ -278,6 +278,9 @@ class ExpressionEvaluator:
             return held(state, address.root, offset)
         if not isinstance(offset, np.ndarray) or not is_followed(state, address.root):
             return None
+        of_one = held(state, address.root, int(offset[mask.active.argmax()]))
+        if not isinstance(of_one, int | np.ndarray | Pointer):
+            return None  # wherever the other lanes look
         places = offsets_of(offset[mask.active])
         values = [held(state, address.root, at) for at in places]
         found = gathered(offset, places, values)

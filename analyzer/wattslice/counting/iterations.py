@@ -132,7 +132,7 @@ class Plan(Struct, frozen=True, eq=False):
 # ---------------------------------------------------------------------------------------------- threads
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def deciding(loop: ir.Loop) -> tuple[tuple[ir.Expr, ...], frozenset[ir.Variable]]:
     """What decisions in a loop depend on: expressions that it does not change, and registers that it does."""
     assigned = written_in(loop)
@@ -194,7 +194,7 @@ class Needed(Struct, frozen=True, eq=False):
     variables: frozenset[ir.Variable]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def needed(loop: ir.Loop) -> Needed:
     """The statements of a loop whose values nothing comes of that decides; the order is not looked at."""
     given: dict[ir.Variable, list[ir.Expr]] = {}

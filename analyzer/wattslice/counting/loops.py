@@ -1229,7 +1229,7 @@ def _moved_by(before: Value | None, after: Value | None) -> Lanes | None:
     return cast(Lanes, scalar(after)) - cast(Lanes, scalar(before))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def _deciding_inside(loop: ir.Loop) -> frozenset[ir.Variable]:
     """The registers that a loop changes and decisions in its body depend on."""
     step = () if loop.step is None else (ir.ExprStmt(loop.step, loop.step_region, loop.span),)

@@ -98,7 +98,7 @@ class LoopShape(Struct, frozen=True, eq=False):
     size: int
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def shape_of(loop: ir.Loop, *, memory_stays: bool = False) -> LoopShape:
     """The static facts of `loop`; `memory_stays`: what is loaded for a bound is taken not to change.
 
