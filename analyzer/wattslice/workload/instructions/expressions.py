@@ -510,7 +510,7 @@ class Expressions(Memory):
         """
         name = ("call", expr.name, *_negated(expr))
         if expr.name == "__fdividef":
-            return self.fast_quotient(name, *inputs, region)
+            return self.fast_quotient(name, inputs[0], inputs[1], region)
         if (name, *inputs_key(inputs)) in self.available or {one.shape for one in inputs} <= {Shape.CONSTANT}:
             return self.plain(name, region, inputs, cost, expr.type.bits)
         held, *of_one = shares(expr.name, working, fast=self.is_fast)
