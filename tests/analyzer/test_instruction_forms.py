@@ -100,6 +100,48 @@ def test_a_stride_of_a_warp_is_divided_by_and_lies_in_immediates():
     assert two.number(K.IMAD) - one.number(K.IMAD) == 1 + TRIPS / 4
 
 
+@pytest.mark.parametrize(
+    ("body", "copies"),
+    [
+        ("a[i] = b[i];", 16),
+        ("if (threadIdx.x < n) r += 1; r += b[i];", 16),
+        ("if (b[i] > r) r = b[i];", 16),
+        ("if (threadIdx.x == 0) a[i] = b[i];", 4),
+        ("r += threadIdx.x < n ? b[i] : 0.f;", 4),
+        ("if (threadIdx.x == 0) s[0] = r; r += s[1];", 4),
+    ],
+)
+def test_a_barrier_and_accesses_in_arms_keep_a_loop_from_further_copies(body: str, copies: int):
+    """SASS of nvcc 13 for sm_80."""
+
+    def rounds(barrier: str) -> float:
+        loop = f"for (int i = 0; i < n; i++) {{ {body} {barrier} }}"
+        text = f"__shared__ float s[32]; float r = 0; {loop} a[999 + threadIdx.x] = r;"
+        return mix_of(text, "<<<1, 32>>>(0, 0, 0, 96, 1.0f)").number(K.BRANCH) - 4
+
+    assert rounds("__syncthreads();") == 96 / copies
+    assert rounds("") == 96 / 16
+
+
+def test_a_pointer_advances_in_rounds_in_which_nobody_needs_it():
+    """SASS of nvcc 13 for sm_80: 4 copies have two IADD for each of two pointers, and one for the counter."""
+    loop = "for (int i = 0; i < n; i++) {{ {0} __syncthreads(); }}"
+    mixes = [
+        mix_of(loop.format(body), "<<<1, 32>>>(0, 0, 0, 96, 1.0f)")
+        for body in ("if (threadIdx.x == 0) a[i] = b[i];", "")
+    ]
+    assert mixes[0].number(K.LDG) < 4
+    assert mixes[0].number(K.IADD) > 5 * 96 / 4
+    assert mixes[1].number(K.IADD) < 2 * 96 / 4
+
+
+def test_to_divide_by_what_is_no_number_is_a_branch_however_it_is_written():
+    loop = "for (int i = 0; i < n; i++) {{ if (i < threadIdx.x) {0}; }}"
+    plain, compound = (mix_of(loop.format(body)) for body in ("a[i] = a[i] / b[i]", "a[i] /= b[i]"))
+    assert plain.number(K.BRANCH) == compound.number(K.BRANCH)
+    assert plain.total == compound.total
+
+
 LIMITED = "int i = threadIdx.x + 4000; float s = 0; {loop} a[i] = s;"
 FAR = "for (int j = 0; j < n; j++) { if (i * 3 + j >= 99999) break; s += b[j]; }"
 ONE_LIMIT = "int e = min(n, i); for (int j = 0; j < e; j++) s += b[j];"
