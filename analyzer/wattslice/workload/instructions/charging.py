@@ -344,6 +344,8 @@ class _Charger:
                 continue
             if not is_float and not is_taken_along(needed, value, self.isa):
                 continue
+            if needed.shape is Shape.SHIFT and dict(value.form.terms).get(needed) != 1:
+                continue  # multiplied, it is no part of an LEA.HI
             absorbed.add(needed)
             if is_float:  # one FMA takes one product; a sum counted all of its IMADs
                 value.cost = tuple((_FUSED[kind], number) for kind, number in value.cost)
