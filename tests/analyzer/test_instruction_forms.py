@@ -114,13 +114,14 @@ def test_a_stride_of_a_warp_is_divided_by_and_lies_in_immediates():
 def test_a_barrier_and_accesses_in_arms_keep_a_loop_from_further_copies(body: str, copies: int):
     """SASS of nvcc 13 for sm_80."""
 
-    def rounds(barrier: str) -> float:
-        loop = f"for (int i = 0; i < n; i++) {{ {body} {barrier} }}"
+    def tests(barrier: str, trips: str = "n") -> float:
+        loop = f"for (int i = 0; i < {trips}; i++) {{ {body} {barrier} }}"
         text = f"__shared__ float s[32]; float r = 0; {loop} a[999 + threadIdx.x] = r;"
-        return mix_of(text, "<<<1, 32>>>(0, 0, 0, 96, 1.0f)").number(K.BRANCH) - 4
+        return mix_of(text, "<<<1, 32>>>(0, 0, 0, 96, 1.0f)").number(K.BRANCH)
 
-    assert rounds("__syncthreads();") == 96 / copies
-    assert rounds("") == 96 / 16
+    assert tests("__syncthreads();") == 4 + 96 / copies
+    assert tests("") == 4 + 96 / 16
+    assert tests("__syncthreads();", "2048") == 2 + 2048 / 16
 
 
 def test_a_pointer_advances_in_rounds_in_which_nobody_needs_it():
@@ -1469,3 +1470,24 @@ def test_a_rotation_is_three_operations_of_the_size_of_a_loop(trips: int, is_who
         "}\nint main() { k<<<4, 256>>>(0, 0); }"
     )
     assert (lower_instructions(*launched(text)).number(K.BRANCH) == 1) is is_whole
+
+
+@pytest.mark.parametrize(
+    ("body", "shifts", "sums"),
+    [
+        ("{ unsigned t = v + r; r += TURN(t, 7); }", 0, 16),
+        ("{ unsigned t = v + r; r += TURN(t, (j % 4) * 5 + 7); }", 0, 16),
+        ("r = TURN(r ^ v, 13) * 5 + 7u;", 8, 0),
+        ("r = TURN(r + v, 13) ^ v;", 8, 8),
+    ],
+)
+def test_a_sum_takes_a_rotation_along_and_a_product_does_not(body: str, shifts: int, sums: int):
+    """SASS of nvcc 13 for a100: LEA.HI is a rotation and an addition."""
+    text = (
+        "#define TURN(a, b) (((a) << (b)) | ((a) >> (32 - (b))))\n"
+        "__global__ void k(const unsigned* x, unsigned* y) { unsigned v = x[threadIdx.x], r = x[99];"
+        f" for (int j = 0; j < 8; j++) {body} y[threadIdx.x] = r; }}"
+        "\nint main() { k<<<4, 256>>>(0, 0); }"
+    )
+    mix = lower_instructions(*launched(text))
+    assert (mix.number(K.SHF), mix.number(K.IADD)) == (shifts, sums)

@@ -287,7 +287,8 @@ class Loops(Expressions):
             is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
             is_plain = size - body.products <= FURTHER_ARITHMETIC
             steps_on = steps_on and body.has.isdisjoint((Trait.DIVISION, Trait.LONG_ARM))
-            steps_on = steps_on and not (Trait.BARRIER in body.has and body.accesses_in_arms)
+            if not constant and Trait.BARRIER in body.has:
+                steps_on = steps_on and not body.accesses_in_arms
             if steps_on and is_small and not may_load and (Trait.LOADS in body.has or is_plain):
                 is_needed = counts and (scales_counter or _needs_sums(stmt, ones))
                 unroll = PARTIAL_UNROLL if is_needed else FURTHER_UNROLL
