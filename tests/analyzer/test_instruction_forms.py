@@ -157,6 +157,49 @@ def test_a_stride_of_a_warp_is_divided_by_and_lies_in_immediates():
     assert two.number(K.IMAD) - one.number(K.IMAD) == 1 + TRIPS / 4
 
 
+@pytest.mark.parametrize(
+    ("body", "copies"),
+    [
+        ("a[i] = b[i];", 16),
+        ("if (threadIdx.x < n) r += 1; r += b[i];", 16),
+        ("if (b[i] > r) r = b[i];", 16),
+        ("if (threadIdx.x == 0) a[i] = b[i];", 4),
+        ("r += threadIdx.x < n ? b[i] : 0.f;", 4),
+        ("if (threadIdx.x == 0) s[0] = r; r += s[1];", 4),
+    ],
+)
+def test_a_barrier_and_accesses_in_arms_keep_a_loop_from_further_copies(body: str, copies: int):
+    """SASS of nvcc 13 for sm_80."""
+
+    def tests(barrier: str, trips: str = "n") -> float:
+        loop = f"for (int i = 0; i < {trips}; i++) {{ {body} {barrier} }}"
+        text = f"__shared__ float s[32]; float r = 0; {loop} a[999 + threadIdx.x] = r;"
+        return mix_of(text, "<<<1, 32>>>(0, 0, 0, 96, 1.0f)").number(K.BRANCH)
+
+    assert tests("__syncthreads();") == 4 + 96 / copies
+    assert tests("") == 4 + 96 / 16
+    assert tests("__syncthreads();", "2048") == 2 + 2048 / 16
+
+
+def test_a_pointer_advances_in_rounds_in_which_nobody_needs_it():
+    """SASS of nvcc 13 for sm_80: 4 copies have two IADD for each of two pointers, and one for the counter."""
+    loop = "for (int i = 0; i < n; i++) {{ {0} __syncthreads(); }}"
+    mixes = [
+        mix_of(loop.format(body), "<<<1, 32>>>(0, 0, 0, 96, 1.0f)")
+        for body in ("if (threadIdx.x == 0) a[i] = b[i];", "")
+    ]
+    assert mixes[0].number(K.LDG) < 4
+    assert mixes[0].number(K.IADD) > 5 * 96 / 4
+    assert mixes[1].number(K.IADD) < 2 * 96 / 4
+
+
+def test_to_divide_by_what_is_no_number_is_a_branch_however_it_is_written():
+    loop = "for (int i = 0; i < n; i++) {{ if (i < threadIdx.x) {0}; }}"
+    plain, compound = (mix_of(loop.format(body)) for body in ("a[i] = a[i] / b[i]", "a[i] /= b[i]"))
+    assert plain.number(K.BRANCH) == compound.number(K.BRANCH)
+    assert plain.total == compound.total
+
+
 LIMITED = "int i = threadIdx.x + 4000; float s = 0; {loop} a[i] = s;"
 FAR = "for (int j = 0; j < n; j++) { if (i * 3 + j >= 99999) break; s += b[j]; }"
 ONE_LIMIT = "int e = min(n, i); for (int j = 0; j < e; j++) s += b[j];"
@@ -1627,3 +1670,21 @@ def test_copies_of_a_loop_do_two_halves_in_one_instruction(body: str, executed: 
         f" H8 v = x[i], w = y[i]; {body} y[i] = v; }}\nint main() {{ k<<<64, 256>>>(0, 0); }}"
     )
     assert lower_instructions(kernel, profile).number(K.HFMA2) == executed
+    ("body", "shifts", "sums"),
+    [
+        ("{ unsigned t = v + r; r += TURN(t, 7); }", 0, 16),
+        ("{ unsigned t = v + r; r += TURN(t, (j % 4) * 5 + 7); }", 0, 16),
+        ("r = TURN(r ^ v, 13) * 5 + 7u;", 8, 0),
+        ("r = TURN(r + v, 13) ^ v;", 8, 8),
+    ],
+)
+def test_a_sum_takes_a_rotation_along_and_a_product_does_not(body: str, shifts: int, sums: int):
+    """SASS of nvcc 13 for a100: LEA.HI is a rotation and an addition."""
+    text = (
+        "#define TURN(a, b) (((a) << (b)) | ((a) >> (32 - (b))))\n"
+        "__global__ void k(const unsigned* x, unsigned* y) { unsigned v = x[threadIdx.x], r = x[99];"
+        f" for (int j = 0; j < 8; j++) {body} y[threadIdx.x] = r; }}"
+        "\nint main() { k<<<4, 256>>>(0, 0); }"
+    )
+    mix = lower_instructions(*launched(text))
+    assert (mix.number(K.SHF), mix.number(K.IADD)) == (shifts, sums)

@@ -175,6 +175,25 @@ def test_what_library_functions_cost(name, result, expected):
     assert {c.operation.value: c.number for c in counts} == expected
 
 
+@pytest.mark.parametrize(
+    ("group", "bits"),
+    [
+        ("this_thread_block()", 32),
+        ("tiled_partition<8>(cg::this_thread_block())", 32),
+        ("coalesced_threads()", 32),
+        ("this_cluster()", 32),
+        ("this_grid()", 64),
+    ],
+)
+def test_ranks_and_sizes_of_groups_are_words_but_those_of_the_grid(tmp_path, group: str, bits: int):
+    """As `cooperative_groups.h` of CUDA 13 declares them."""
+    before = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;"
+    body = f"auto g = cg::{group}; auto r = g.thread_rank(); auto s = g.size(); p[0] = r + s;"
+    kernel = kernel_of(tmp_path, body, before=before)
+    declared = [s for s in ir.walk_statements(kernel.body) if isinstance(s, ir.Declare)]
+    assert [s.variable.type.bits for s in declared if s.variable.name in ("r", "s")] == [bits, bits]
+
+
 @pytest.mark.parametrize("name", ["my_function", "dot", "clampf", "make"])
 def test_the_table_does_not_claim_what_it_does_not_know(name):
     assert builtin(name) is None

@@ -348,6 +348,8 @@ class _Charger:
                 continue
             if not is_float and not is_taken_along(needed, value, self.isa):
                 continue
+            if needed.shape is Shape.SHIFT and dict(value.form.terms).get(needed) != 1:
+                continue  # multiplied, it is no part of an LEA.HI
             absorbed.add(needed)
             if is_float:  # one FMA takes one product; a sum counted all of its IMADs
                 value.cost = tuple((_FUSED[kind], number) for kind, number in value.cost)
@@ -585,6 +587,8 @@ class _Charger:
             is_shared = loop.steps_pointers or value.bits != 64
             rounds = loop.rounds_made if is_shared else 1.0
             value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) * rounds),)
+            if value.form.is_guarded and value.place.level is loop:  # whether or not anybody needs it
+                value.place = replace(value.place, region=loop.body_region)
             is_guarded = value.form.is_guarded and is_shared and value.bits == 64
             if is_guarded and 1.0 < loop.unroll <= PARTIAL_COPIES and loop not in self.copying:
                 self.copying.add(loop)

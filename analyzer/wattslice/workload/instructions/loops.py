@@ -292,6 +292,8 @@ class Loops(Expressions):
             is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
             is_plain = size - body.products <= FURTHER_ARITHMETIC
             steps_on = steps_on and body.has.isdisjoint((Trait.DIVISION, Trait.LONG_ARM))
+            if not constant and Trait.BARRIER in body.has:
+                steps_on = steps_on and not body.accesses_in_arms
             if steps_on and is_small and not may_load and (Trait.LOADS in body.has or is_plain):
                 is_needed = counts and (scales_counter or _needs_sums(stmt, ones))
                 unroll = PARTIAL_UNROLL if is_needed else FURTHER_UNROLL
@@ -1270,6 +1272,16 @@ class CodeFacts(Struct, eq=False):
         """By what an `if` or `?:` loads or not."""
         return [one.condition for one in self.accesses if one.is_load and one.condition is not None]
 
+    @property
+    def accesses_in_arms(self) -> bool:
+        """Whether an `if` or `?:` decides about a store, or a load that is not made in any case."""
+        loaded = [one.index for one in self.accesses if one.is_load and one.condition is None and one.index]
+        return any(
+            one.condition is not None
+            and not (one.is_load and one.index and any(is_written_alike(one.index, i) for i in loaded))
+            for one in self.accesses
+        )
+
     def guarded_alone(self, counters: frozenset[Variable]) -> list[Guarded]:
         """The accesses that an `if` decides about and whose addresses no pointer has that steps along.
 
@@ -1546,7 +1558,10 @@ def _is_assembly(expr: Expr) -> bool:
 def _is_division(expr: Expr) -> bool:
     """Whether `expr` divides by what is no number: not words without a sign, of which it takes few."""
     match expr:
-        case Binary(op=BinaryOp.DIV | BinaryOp.MOD, right=right, operand_type=type_):
+        case (
+            Binary(op=BinaryOp.DIV | BinaryOp.MOD, right=right, operand_type=type_)
+            | Assign(op=BinaryOp.DIV | BinaryOp.MOD, value=right, operand_type=type_)
+        ):
             is_short = type_.kind is TypeKind.INT and not type_.signed and type_.bits <= 32
             return not isinstance(strip_casts(right), Constant) and not is_short
         case _:

@@ -326,8 +326,11 @@ class Operators(LinearForms):
                 value = self.scaled(*scaled, region, type_.bits)
             elif number is None and type_.kind is TypeKind.INT and op in (BinaryOp.ADD, BinaryOp.SUB):
                 value = self.sum(a, b, -1 if op is BinaryOp.SUB else 1, region, type_.bits)
+            elif (known := self.available.get(named := ("constant", op, *inputs_key((a, b))))) is not None:
+                return known
             else:
                 value = self.copied((a, b), region, type_.bits)
+                self.hide(named, value)
                 value.number = number
                 self.known.numbers[value] = _in_copies(op, self.numbers(a), self.numbers(b))
             scales = op in (BinaryOp.MUL, BinaryOp.DIV) and self.is_power(b)
@@ -465,7 +468,10 @@ class Operators(LinearForms):
         return value
 
     def funnel(self, a: Value, b: Value, type_: Type, region: int) -> Value | None:
-        """`x >> s | y << bits - s`, a rotation where x is y: one SHF, two in 64 bits; None for others."""
+        """`x >> s | y << bits - s`, a rotation where x is y: one SHF, two in 64 bits; None for others.
+
+        A sum takes it along by LEA.HI, where `s` is a number.
+        """
         up, down = self.known.shifts.get(a), self.known.shifts.get(b)
         if up is None or down is None or up[0] is down[0]:
             return None
@@ -475,7 +481,10 @@ class Operators(LinearForms):
         if total.shape is not Shape.CONSTANT or total.number != type_.bits:
             return None
         cost = ((K.SHF, 2.0 if type_.bits == 64 else 1.0),)
-        return self.plain("funnel", region, (up[1], down[1], down[2]), cost, type_.bits)
+        value = self.plain("funnel", region, (up[1], down[1], down[2]), cost, type_.bits)
+        if type_.bits == 32 and down[2].shape is Shape.CONSTANT is not value.shape:
+            value.shape = Shape.SHIFT
+        return value
 
     def floating(self, op: BinaryOp, a: Value, b: Value, type_: Type, region: int) -> Value:
         """A floating-point operator."""

@@ -4,34 +4,34 @@
 
 namespace cooperative_groups {
 namespace details { WS_D inline bool bar_has_flipped(unsigned a, unsigned b) { return ((a ^ b) & 0x80000000u) != 0; } }
-#define WS_GROUP                                                                                             \
-  WS_D void sync() const; WS_D unsigned long long size() const; WS_D unsigned long long num_threads() const; \
-  WS_D unsigned thread_rank() const; WS_D bool is_valid() const; WS_D void barrier_wait() const;
+#define WS_GROUP(Rank)                                                                                       \
+  WS_D void sync() const; WS_D Rank size() const; WS_D Rank num_threads() const;                             \
+  WS_D Rank thread_rank() const; WS_D bool is_valid() const; WS_D void barrier_wait() const;
 #define WS_WARP                                                                                              \
   WS_D unsigned meta_group_size() const; WS_D unsigned meta_group_rank() const;                              \
   template <class T> WS_D T shfl(T, int) const; template <class T> WS_D T shfl_up(T, int) const;             \
   template <class T> WS_D T shfl_down(T, int) const; template <class T> WS_D T shfl_xor(T, int) const;       \
   WS_D int any(int) const; WS_D int all(int) const; WS_D unsigned ballot(int) const;                         \
   template <class T> WS_D unsigned match_any(T) const; template <class T> WS_D unsigned match_all(T, int&) const;
-struct thread_group { WS_GROUP };
+struct thread_group { WS_GROUP(unsigned long long) };
 struct thread_block : thread_group {
-  WS_GROUP WS_D dim3 group_index() const; WS_D dim3 thread_index() const; WS_D dim3 group_dim() const;
+  WS_GROUP(unsigned) WS_D dim3 group_index() const; WS_D dim3 thread_index() const; WS_D dim3 group_dim() const;
   WS_D dim3 dim_threads() const; struct arrival_token {}; WS_D arrival_token barrier_arrive() const; WS_D void barrier_wait(arrival_token&&) const;
 };
 struct grid_group : thread_group {
-  WS_GROUP WS_D dim3 group_dim() const; WS_D dim3 dim_blocks() const; WS_D dim3 block_index() const;
+  WS_GROUP(unsigned long long) WS_D dim3 group_dim() const; WS_D dim3 dim_blocks() const; WS_D dim3 block_index() const;
   WS_D unsigned long long block_rank() const; WS_D unsigned long long num_blocks() const;
   typedef unsigned arrival_token; WS_D arrival_token barrier_arrive() const; WS_D void barrier_wait(arrival_token&&) const;
 };
-struct multi_grid_group : thread_group { WS_GROUP WS_D unsigned grid_rank() const; WS_D unsigned num_grids() const; };
+struct multi_grid_group : thread_group { WS_GROUP(unsigned long long) WS_D unsigned grid_rank() const; WS_D unsigned num_grids() const; };
 struct cluster_group : thread_group {
-  WS_GROUP WS_D unsigned block_rank() const; WS_D dim3 block_index() const; WS_D dim3 dim_blocks() const;
+  WS_GROUP(unsigned) WS_D unsigned block_rank() const; WS_D dim3 block_index() const; WS_D dim3 dim_blocks() const;
   WS_D unsigned num_blocks() const; WS_D unsigned cluster_size() const; WS_D dim3 dim_threads() const;
   struct arrival_token {}; WS_D arrival_token barrier_arrive() const; WS_D void barrier_wait(arrival_token&&) const; using thread_group::barrier_wait;
   template <class T> WS_D T* map_shared_rank(T* p, int) const { return p; }
 };
-struct coalesced_group : thread_group { WS_GROUP WS_WARP };
-template <unsigned N, class P = void> struct thread_block_tile : thread_group { WS_GROUP WS_WARP
+struct coalesced_group : thread_group { WS_GROUP(unsigned) WS_WARP };
+template <unsigned N, class P = void> struct thread_block_tile : thread_group { WS_GROUP(unsigned) WS_WARP
   template <unsigned M, class Q> WS_D thread_block_tile(const thread_block_tile<M, Q>&); thread_block_tile() = default; };
 template <int N = 1024, int M = 1> struct block_tile_memory { char storage[N]; };
 template <class T> struct plus { WS_HD T operator()(T, T) const; };
