@@ -1670,6 +1670,9 @@ def test_copies_of_a_loop_do_two_halves_in_one_instruction(body: str, executed: 
         f" H8 v = x[i], w = y[i]; {body} y[i] = v; }}\nint main() {{ k<<<64, 256>>>(0, 0); }}"
     )
     assert lower_instructions(kernel, profile).number(K.HFMA2) == executed
+
+
+@pytest.mark.parametrize(
     ("body", "shifts", "sums"),
     [
         ("{ unsigned t = v + r; r += TURN(t, 7); }", 0, 16),
