@@ -254,6 +254,10 @@ ALGORITHMS = [
     ("an array filled", "std::array<int, 2> u = {3, 1}; u.fill(4); int a = u[0] + *(u.end() - 1);", 8),
     ("a map", 'std::map<std::string, int> m = {{"s", 4}, {"l", 9}}; int a = m["l"] * 10 + m.at("s");', 94),
     ("a map of numbers", "std::unordered_map<int, int> m; m[3] = 5; m[4]++; int a = m[3] * 10 + m[4];", 51),
+    ("the next key", "std::map<int, int> m = {{1, 2}, {4, 5}}; int a = m.lower_bound(2)->second;", 5),
+    ("a key itself", "std::map<int, int> m = {{1, 2}, {4, 5}}; int a = m.lower_bound(1)->second;", 2),
+    ("the key behind", "std::map<int, int> m = {{1, 2}, {4, 5}}; int a = m.upper_bound(1)->second;", 5),
+    ("no key behind", "std::set<int> m = {1, 4}; int a = m.upper_bound(4) == m.end() ? 7 : 8;", 7),
     ("a key found", 'const std::map<std::string, int> m = {{"s", 4}}; auto i = m.find("s");'
      "int a = i != m.end() ? i->second * 10 + m.count(\"x\") : 7;", 40),
     ("a key not found",

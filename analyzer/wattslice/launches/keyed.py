@@ -163,15 +163,17 @@ class _Map(Struct, frozen=True):
         keys = [part[0] for part in self.parts() or ()]
         return keys.index(key) if key in keys else None
 
+    def place_of(self, key: _Key) -> int:
+        """Where a key is, or would be, in a map that keeps their order."""
+        return sum(_rank(part[0]) < _rank(key) for part in self.parts() or ())
+
     def put(self, key: _Key, value: Value) -> int:
         """The place of a key that is there, else of a new one with this value."""
         found = self.find(key)
         if found is not None:
             return found
         parts = self.parts() or []
-        place = len(parts)
-        if self.pairs.is_ordered:
-            place = sum(_rank(part[0]) < _rank(key) for part in parts)
+        place = self.place_of(key) if self.pairs.is_ordered else len(parts)
         pair = {0: key, self.pairs.second: self.pairs.value_of(value)}
         self.store([*parts[:place], pair, *parts[place:]], Splice(place, 0, 1))
         return place
@@ -233,6 +235,9 @@ def _method(known: _Map, node: ir.Call, arguments: tuple[Value, ...]) -> Value |
         case "find" if key is not None:
             place = known.find(key)
             return known.at(len(parts) if place is None else place)
+        case "lower_bound" | "upper_bound" if key is not None and pairs.is_ordered:
+            is_there = known.find(key) is not None
+            return known.at(known.place_of(key) + (is_there and name == "upper_bound"))
         case "operator[]" | "at" if key is not None:
             if name == "at" and known.find(key) is None:
                 return OUT_OF_RANGE

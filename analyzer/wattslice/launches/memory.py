@@ -495,9 +495,9 @@ def one_of(condition: Unknown, *values: Value) -> Unknown:
 
 def loaded_from(places: Iterable[Pointer], why: Unknown, type_: ir.Type) -> Unknown:
     """A value of `type_` somewhere in these objects, as in a table: where, nobody knows, and `why`."""
-    found = one_of(why, *(cell for place in places for cell in place.storage.cells.values()))
-    is_address = type_.kind in (ir.TypeKind.POINTER, ir.TypeKind.RECORD)  # or has one in it
-    return found if is_address else replace(found, around=())
+    if type_.kind not in (ir.TypeKind.POINTER, ir.TypeKind.RECORD):  # which is no address, and has none in it
+        return replace(why, around=(), least=None, by_argc=(), course=Course.ANY)
+    return one_of(why, *(cell for place in places for cell in place.storage.cells.values()))
 
 
 def truth(value: Value) -> bool | None:
