@@ -1316,6 +1316,12 @@ def test_a_number_added_to_an_index_of_rows_is_added_anew_in_each_copy(stored: s
     assert total(stored, loaded) - total("a[k * n + t]", "b[k * n + t]") == pytest.approx(more)
 
 
+def test_copies_of_a_loop_that_is_unrolled_whole_need_no_such_addition():
+    loop = "int t = threadIdx.x; float s = 0; for (int k = 0; k < 5; k++) s += b[k * n + t{}]; a[t] = s;"
+    added, plain = mix_of(loop.format(" + 1")).total, mix_of(loop.format("")).total
+    assert added - plain <= 1  # SASS of nvcc 13 for sm_80: 25 and 24
+
+
 @pytest.mark.parametrize(
     ("loop", "per_sixteen"),
     [
@@ -1337,6 +1343,27 @@ def test_what_a_copy_before_has_in_a_register_is_not_loaded_again(loop: str, per
     """Truth: LDG in the loops of SASS of nvcc 13 for sm_80, of 512 iterations in 32 rounds."""
     mix = mix_of(f"float* p = a + n * threadIdx.x; float* q = b + n * threadIdx.x; {loop}")
     assert mix.number(K.LDG) == pytest.approx(per_sixteen * 32)
+
+
+@pytest.mark.parametrize(("qualifier", "per_sixteen"), [("", 21), ("__restrict__", 33)])
+def test_beside_other_restricted_memory_only_what_was_just_stored_is_seen(qualifier: str, per_sixteen: int):
+    """Truth: LDG in the loop of SASS of nvcc 13 for sm_80, of 512 iterations in 32 rounds."""
+    loop = "for (int i = 2; i < n; i++) y[t + i] = x[t + i] + 0.3f * y[t + i - 1] - 0.1f * y[t + i - 2];"
+    parameters = f"const float* {qualifier} x, float* {qualifier} y, int n"
+    text = f"__global__ void k({parameters}) {{ int t = threadIdx.x * n; {loop} }}\n"
+    mix = lower_instructions(*launched(f"{text}int main() {{ k<<<1, 32>>>(0, 0, 514); }}"))
+    assert mix.number(K.LDG) == pytest.approx(per_sixteen * 32)
+
+
+def test_copies_a_stride_of_64_bits_apart_add_it_in_two_instructions():
+    # SASS of nvcc 13 for sm_80: IADD3 and IADD3.X for each copy of each pointer
+    loop = "long long st = blockDim.x * gridDim.x; for (long long i = threadIdx.x; i < m; i += st) {};"
+    added: list[float] = []
+    for body in ("a[i] = 1", "a[i] = 1, b[i] = 1"):
+        text = f"__global__ void k(float* a, float* b, long long m) {{ {loop.format(body)} }}\n"
+        mix = lower_instructions(*launched(f"{text}int main() {{ k<<<1, 32>>>(0, 0, 4096); }}"))
+        added.append(mix.number(K.IADD) + mix.number(K.IMAD))
+    assert added[1] - added[0] == pytest.approx(2 * 128, abs=8)
 
 
 def test_an_unrolled_sum_in_place_loads_each_element_once():

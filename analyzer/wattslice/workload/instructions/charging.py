@@ -608,7 +608,8 @@ class _Charger:
             steps = 2.0 if value.form.is_unsigned else 1.0  # an index that may wrap, widened each time
             kind, each = (InstructionKind.IADD, 2.0) if adds else (InstructionKind.IMAD, steps)
             value.cost = ((kind, each * share),)
-            if not adds and loop.unroll > 1.0:  # each copy takes what is added to an index out, and in again
+            if not adds and loop.unroll > 1.0 and not loop.is_unrolled:
+                # each copy takes what is added to an index out, and in again
                 value.cost += ((InstructionKind.IADD, self.beyond.get(value, 0.0) * share),)
             index = (loop, frozenset(pair for pair in (*moving, *outside) if not pair[0].is_pointer))
             if loop.scales_counter and loop.unroll > 1.0 and not adds and index not in self.moved:
