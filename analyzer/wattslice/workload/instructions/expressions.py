@@ -404,7 +404,7 @@ class Expressions(Memory):
         if expr.semantics is Semantics.ABS and working.kind is TypeKind.FLOAT:
             return self.plain("abs", region, tuple(inputs), (), working.bits)  # a modifier of what uses it
         if (of_halves := _OF_HALVES.get(expr.name.removesuffix("2"))) is not None and _is_half(working):
-            return self.floating(of_halves, *inputs, working, region)
+            return self.floating(of_halves, inputs[0], inputs[1], working, region)
         base = inputs[0].number if inputs and inputs[0].shape is Shape.CONSTANT else None
         cost = call_cost(expr.name, working, expr.operations, base, expr.detail, fast=self.is_fast)
         classes = {count.operation for count in expr.operations}
