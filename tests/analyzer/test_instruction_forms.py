@@ -1691,3 +1691,27 @@ def test_a_sum_takes_a_rotation_along_and_a_product_does_not(body: str, shifts: 
     )
     mix = lower_instructions(*launched(text))
     assert (mix.number(K.SHF), mix.number(K.IADD)) == (shifts, sums)
+
+
+@pytest.mark.parametrize(
+    ("number", "body", "instructions"),
+    [
+        ("half", "__hadd(a[t], __hmul(a[t + 64], a[t + 128]))", 1),
+        ("half", "__hsub(__hmul(a[t + 64], a[t + 128]), a[t])", 1),
+        ("half", "__hadd(__hmul(a[t], a[t]), __hmul(a[t + 64], a[t + 128]))", 2),
+        ("half", "__hadd(a[t], a[t + 64] * a[t + 128])", 1),
+        ("half", "__hadd_rn(a[t], __hmul_rn(a[t + 64], a[t + 128]))", 2),
+        ("half2", "__hadd2(a[t], __hmul2(a[t + 64], a[t + 128]))", 1),
+        ("half2", "a[t] + __hmul2(a[t + 64], a[t + 128])", 1),
+        ("__nv_bfloat16", "__hadd(a[t], __hmul(a[t + 64], a[t + 128]))", 2),
+        ("__nv_bfloat162", "__hadd2(a[t], __hmul2(a[t + 64], a[t + 128]))", 2),
+    ],
+)
+def test_sums_of_halves_take_products_along_by_whatever_name(number: str, body: str, instructions: int):
+    """SASS of nvcc 13 for sm_80."""
+    text = (
+        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
+        f"__global__ void k(const {number}* a, {number}* o) {{ int t = threadIdx.x; o[t] = {body}; }}"
+        "\nint main() { k<<<1, 64>>>(0, 0); }"
+    )
+    assert lower_instructions(*launched(text)).number(K.HFMA2) == instructions

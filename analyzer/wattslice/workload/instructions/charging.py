@@ -587,7 +587,8 @@ class _Charger:
             is_shared = loop.steps_pointers or value.bits != 64
             rounds = loop.rounds_made if is_shared else 1.0
             value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) * rounds),)
-            if value.form.is_guarded and value.place.level is loop:  # whether or not anybody needs it
+            if value.form.is_guarded and value.place.level is loop and not loop.is_left:
+                # whether or not anybody needs it; an arm that leaves the loop computes its own
                 value.place = replace(value.place, region=loop.body_region)
             is_guarded = value.form.is_guarded and is_shared and value.bits == 64
             if is_guarded and 1.0 < loop.unroll <= PARTIAL_COPIES and loop not in self.copying:

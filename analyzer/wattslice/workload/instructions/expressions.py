@@ -125,6 +125,14 @@ _PURE = frozenset(
 )
 
 
+_OF_HALVES = {"__hadd": BinaryOp.ADD, "__hsub": BinaryOp.SUB, "__hmul": BinaryOp.MUL}
+"""Functions that are operators to the assembler, which makes one HFMA2 of two; `__hadd_rn` stays alone."""
+
+
+def _is_half(type_: Type) -> bool:
+    return type_.kind is TypeKind.FLOAT and type_.bits == 16 and not type_.bfloat
+
+
 def working_type(call: Intrinsic) -> Type:
     """What a function computes with: a floating-point type where there is one."""
     types = (call.type, *(argument.type for argument in call.arguments))
@@ -453,6 +461,8 @@ class Expressions(Memory):
             return self.noted_half(self.plain("fma", region, tuple(inputs), cost, working.bits), working)
         if expr.semantics is Semantics.ABS and working.kind is TypeKind.FLOAT:
             return self.plain("abs", region, tuple(inputs), (), working.bits)  # a modifier of what uses it
+        if (of_halves := _OF_HALVES.get(expr.name.removesuffix("2"))) is not None and _is_half(working):
+            return self.floating(of_halves, inputs[0], inputs[1], working, region)
         base = inputs[0].number if inputs and inputs[0].shape is Shape.CONSTANT else None
         cost = call_cost(expr.name, working, expr.operations, base, expr.detail, fast=self.is_fast)
         classes = {count.operation for count in expr.operations}
