@@ -118,6 +118,8 @@ PARTIAL_UNROLL_SIZE, HALF_UNROLL_SIZE = 60, 87
 """Source operations in a body above which it has two copies, and none."""
 
 
+_FEW_TRIPS = frozenset(range(1, 6))
+"""Iterations of a loop inside another one that is unrolled as all lanes make as many (nvcc 13: 5, not 6)."""
 _SUMS = (BinaryOp.ADD, BinaryOp.SUB)
 _NOTHING = Value(Shape.PLAIN, AT_START)
 _ANOTHER = frozenset((math.inf,))
@@ -421,7 +423,11 @@ class Loops(Expressions):
             for variable in _bounds(loop) - frozenset(steps):
                 value = self.environment.get(variable)
                 follows |= variable in counters
-                if variable not in counters and (value is None or value.shape is not Shape.CONSTANT):
+                if variable in counters or (value is not None and value.shape is Shape.CONSTANT):
+                    continue
+                bounds = _shape(loop, self.facts.loops[loop]).bounds
+                starts = (isinstance(strip_casts(one), Read) for one in _starts(loop))
+                if value is None or not any(starts) or not self.is_short_way(bounds, value, is_inside=True):
                     return None
             if follows and Trait.OWN_ARRAY in body.has:
                 trips *= 2.0  # the longest round counts, not the mean
@@ -448,8 +454,11 @@ class Loops(Expressions):
         if stmt.condition is None or not steps:
             return False
         shape = _shape(stmt, self.facts.loops[stmt])
-        if shape.bounds and not shape.has_other_conjuncts and all(map(self.is_fixed_way, shape.bounds)):
-            return True
+        if shape.bounds and not shape.has_other_conjuncts:
+            start = self.environment.get(shape.bounds[0].induction.variable, _NOTHING)
+            is_short = self.is_short_way(shape.bounds, start, is_inside=bool(self.stack))
+            if is_short or all(map(self.is_fixed_way, shape.bounds)):
+                return True
         for expr in walk_expressions(stmt.condition):
             match expr:
                 case Read(place=place) | Increment(target=RegisterPlace() as place):
@@ -504,6 +513,27 @@ class Loops(Expressions):
         if base and may_wrap and not (is_equality or start.is_pointer):
             return False
         return self.base_of(bound.limit) == base
+
+    def is_short_way(self, bounds: tuple[Bound, ...], start: Value, *, is_inside: bool) -> bool:
+        """Whether a few iterations lead to a number from some bits of a word, whatever these are: 64 from
+        `threadIdx.x & 31` by 32. In no other loop the compiler sees that too late, unless it is one.
+        """
+        terms, offset, copies = linear(start)
+        if len(bounds) != 1 or copies or not terms:
+            return False
+        step, limit = bounds[0].induction.distance, bounds[0].limit
+        limit = limit.value if isinstance(limit, Constant) else limit
+        if step is None or not is_power(abs(step)) or not isinstance(limit, int):
+            return False
+        least = most = offset + bounds[0].shift
+        for term, coefficient in terms:
+            mask = self.known.masked.get(term, (term, term))[1].number
+            if mask is None or mask < 0:
+                return False
+            least += min(0, coefficient * int(mask))
+            most += max(0, coefficient * int(mask))
+        trips = {constant_trips(end, step, bounds[0].comparison, limit) for end in (least, most)}
+        return len(trips) == 1 and trips <= (_FEW_TRIPS if is_inside else {1})
 
     def base_of(self, limit: Expr | int) -> frozenset[tuple[Value, int]] | None:
         """What `limit` is a constant distance away from, no terms where it is constant; None: not known."""
@@ -771,13 +801,17 @@ class _Copies(Struct, frozen=True):
 
 def _bounds(loop: Loop) -> frozenset[Variable]:
     """The variables that say where a loop starts and ends."""
+    tests = [] if loop.condition is None else [loop.condition]
+    reads = (expr for top in (*_starts(loop), *tests) for expr in walk_expressions(top))
+    return frozenset(expr.place.variable for expr in reads if isinstance(expr, Read))
+
+
+def _starts(loop: Loop) -> list[Expr]:
+    """What a loop begins with."""
     starts = [stmt.value for stmt in loop.init if isinstance(stmt, Declare) and stmt.value is not None]
-    starts += [
+    return starts + [
         stmt.expr.value for stmt in loop.init if isinstance(stmt, ExprStmt) and isinstance(stmt.expr, Assign)
     ]
-    tests = [] if loop.condition is None else [loop.condition]
-    reads = (expr for top in (*starts, *tests) for expr in walk_expressions(top))
-    return frozenset(expr.place.variable for expr in reads if isinstance(expr, Read))
 
 
 def _rounds(iterations: int) -> int:
