@@ -228,3 +228,22 @@ def test_a_few_iterations_from_a_lane_are_known_inside_a_loop_alone():
     assert lane_loop(inner, "for (int r = 0; r < 4; r++)") <= 1  # EXIT
     assert lane_loop(inner, "int r = n;") > 8
     assert lane_loop("int c = lane; c < 32; c += 32", "int r = n;") <= 1  # it runs once
+
+
+@pytest.mark.parametrize(
+    ("access", "control", "integers"),  # SASS of nvcc 13: control, and integer instructions without MOV
+    [
+        ("atomicAdd(&s[k], a[i * d + k])", 4, 29),
+        ("atomicAdd(&s[i * d + k], 1.f)", 4, 43),  # four pointers
+        ("atomicExch((int*)&s[i * d + k], k)", 4, 73),
+        ("s[i * d + k] = 1.f; __threadfence()", 8, 49),
+    ],
+)
+def test_copies_with_an_atomic(access, control, integers):
+    body = f"int i = blockIdx.x * blockDim.x + threadIdx.x; for (int k = 0; k < d; k++) {{ {access}; }}"
+    text = f"__global__ void k(float* s, const float* a, int d) {{ {body} }}\n"
+    kernel, profile = launched(f"{text}int main() {{ k<<<16, 64>>>(0, 0, 32); }}")
+    mix = lower_instructions(kernel, profile)
+    kinds = (InstructionKind.IMAD, InstructionKind.IADD, InstructionKind.LOP, InstructionKind.ISETP)
+    assert mix.number(InstructionKind.BRANCH) < 2 * control
+    assert sum(mix.number(kind) for kind in kinds) == pytest.approx(integers, rel=0.25)

@@ -117,6 +117,7 @@ class _Charger:
         self.products: dict[Value, Value] = {}  # of a fused multiply-add
         self.scaling: set[tuple[LoopLevel | None, int]] = set()  # loops with an element size in a register
         self.shares: dict[Value, float] = {}  # of the copies of an address, those that something accesses
+        self.of_atomics: set[Value] = set()  # addresses
         self.moved: set[tuple[LoopLevel, frozenset[tuple[Value, int]]]] = set()  # indices that copies step
         self.copying: set[LoopLevel] = set()  # loops that copy a pointer in each round
         self.takes_along: set[Value] = set()  # linear forms whose cost has the products in them already
@@ -296,6 +297,8 @@ class _Charger:
             stack += needs
         self.note_copies(found, users)
         for value, needing in users.items():
+            if value.shape is Shape.ADDRESS and any(_is_atomic(user) for user in needing):
+                self.of_atomics.add(value)
             if value.shape is Shape.ADDRESS and all(user.access is not None for user in needing):
                 self.shares[value] = max(min(1.0, _number(user.cost)) for user in needing)
         return found
@@ -573,6 +576,13 @@ class _Charger:
             is_shared = loop.steps_pointers or value.bits != 64
             rounds = loop.rounds_made if is_shared else 1.0
             value.cost = ((InstructionKind.IADD, (2.0 if value.bits == 64 else 1.0) * rounds),)
+            if value in self.of_atomics and loop.unroll > PARTIAL_COPIES and len(outside) > 1:
+                # each four copies of an atomic have a pointer each, that starts at an index of its own
+                others = PARTIAL_COPIES - 1.0
+                value.cost = ((InstructionKind.IADD, 2.0 * PARTIAL_COPIES * rounds),)
+                first = Value(Shape.PLAIN, Placement(place.region, scale=place.scale), span=value.span)
+                first.cost = ((InstructionKind.IADD, others), (InstructionKind.IMAD, others))
+                value.inputs.append(first)
             is_guarded = value.form.is_guarded and is_shared and value.bits == 64
             if is_guarded and 1.0 < loop.unroll <= PARTIAL_COPIES and loop not in self.copying:
                 self.copying.add(loop)
@@ -673,6 +683,10 @@ def _stepping_copies(index: Terms) -> float:
         return 1.0
     level = moving[0].place.level
     return 1.0 if level is None else level.unroll
+
+
+def _is_atomic(value: Value) -> bool:
+    return any(kind is InstructionKind.ATOM for kind, _ in value.cost)
 
 
 def _number(cost: Cost) -> float:

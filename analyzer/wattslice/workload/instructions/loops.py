@@ -20,6 +20,7 @@ from wattslice.ir import (
     COMPARISONS,
     Assign,
     Atomic,
+    AtomicOp,
     Binary,
     BinaryOp,
     Block,
@@ -279,7 +280,7 @@ class Loops(Expressions):
             unroll = PARTIAL_UNROLL
         elif stmt.unroll is None and simple and is_innermost and size <= HALF_UNROLL_SIZE and is_counted:
             unroll = PARTIAL_UNROLL if size <= PARTIAL_UNROLL_SIZE else 2.0
-            steps_on = stride is None and strides and Trait.MEETS_OTHERS not in body.has
+            steps_on = stride is None and strides and Trait.IN_WARPS not in body.has
             steps_on = steps_on and (constant or not self.is_long_way(stmt))
             is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
             is_plain = size - body.products <= FURTHER_ARITHMETIC
@@ -1218,13 +1219,15 @@ class Trait(Enum):
     """What there is somewhere in a stretch of code.
 
     `ASSEMBLY`: inline assembly, also in the headers of CUDA: the compiler does not know whether control comes
-    back. `MEETS_OTHERS`: an atomic, a fence, or an exchange between lanes. `LONG_ARM`: an `if` whose first
+    back. `MEETS_OTHERS`: an atomic, a fence, or an exchange between lanes; `IN_WARPS`: but for an atomic that
+    each lane makes for itself. `LONG_ARM`: an `if` whose first
     arm is too long to be predicated, and no short way out.
     """
 
     BARRIER = auto()
     ASSEMBLY = auto()
     MEETS_OTHERS = auto()
+    IN_WARPS = auto()
     LOADS = auto()
     INTRINSIC = auto()
     DIVISION = auto()  # many instructions, but one operation to what unrolls loops
@@ -1541,13 +1544,15 @@ def _note_expressions(top: Expr, facts: CodeFacts, *, is_fast: bool) -> list[Blo
         elif isinstance(expr, Atomic):
             facts.stores[expr.place.space, expr.place.root] = None
             facts.has.add(Trait.MEETS_OTHERS)
+            if expr.place.space is MemorySpace.SHARED or _is_by_warp(expr):
+                facts.has.add(Trait.IN_WARPS)
         elif isinstance(expr, Intrinsic):
             if (number := _straight_code(expr, is_fast=is_fast)) is None:
                 facts.has.add(Trait.INTRINSIC)
             else:
                 facts.instructions += number - sum(number for _, number in own_operations(expr))
             if _EXCHANGE.match(expr.name):
-                facts.has.add(Trait.MEETS_OTHERS)
+                facts.has |= {Trait.MEETS_OTHERS, Trait.IN_WARPS}
             if expr.semantics is Semantics.BARRIER:
                 facts.has.add(Trait.BARRIER)
         elif isinstance(expr, InlinedCall):
@@ -1590,6 +1595,11 @@ def _takes_product(expr: Expr) -> bool:
         case _:
             return False
     return any(isinstance(one, Binary) and one.op is BinaryOp.MUL for one in map(strip_casts, parts))
+
+
+def _is_by_warp(expr: Atomic) -> bool:
+    """Whether a warp may make an atomic for all of its lanes: it adds up integers, or compares them."""
+    return not expr.type.is_float and expr.op not in (AtomicOp.EXCHANGE, AtomicOp.CAS)
 
 
 _EXCHANGE = regex(r"(__)?(shfl|ballot|any|all|match|reduce|uni|syncwarp|threadfence)(_|$)")
