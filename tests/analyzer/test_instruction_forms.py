@@ -1379,3 +1379,29 @@ def test_a_rotation_is_three_operations_of_the_size_of_a_loop(trips: int, is_who
         "}\nint main() { k<<<4, 256>>>(0, 0); }"
     )
     assert (lower_instructions(*launched(text)).number(K.BRANCH) == 1) is is_whole
+
+
+@pytest.mark.parametrize(
+    ("body", "logic", "selects"),  # SASS: LOP3, and comparisons with SEL
+    [
+        ("bool p = true; for (int k = 0; k < 8; k++) p &= b[k] < x; a[0] = p;", 0, 9),
+        ("bool p = false; for (int k = 0; k < 8; k++) p = p | (b[k] < x); a[0] = p;", 0, 9),
+        ("bool p = b[0] < x; p &= b[1] > x; if (p) a[0] = x;", 0, 2),
+        ("c[0] = (c[1] < 4) & (c[2] > 7);", 0, 3),
+        ("int t = c[1] > 4; a[0] = t ? b[0] : b[1];", 0, 1),
+        ("int t = 1; t &= c[1]; c[0] = t;", 1, 0),  # no truths
+    ],
+)
+def test_truths_join_without_numbers(body: str, logic: int, selects: int):
+    mix = mix_of(body)
+    assert mix.number(K.LOP) == logic
+    assert mix.number(K.FSETP) + mix.number(K.ISETP) == selects
+
+
+def test_a_truth_is_a_number_once_in_four_copies():
+    # SASS: 16 copies, of which every fourth has two SEL and a LOP3
+    body = "bool p = true; for (int k = 0; k < n; k++) p &= b[k] < x; a[0] = p;"
+    text = f"__global__ void k(float* a, float* b, float x, int n) {{ {body} }}\n"
+    kernel, profile = launched(f"{text}int main() {{ k<<<1, 64>>>(0, 0, 1, 64); }}")
+    mix = lower_instructions(kernel, profile)
+    assert 16 <= mix.number(K.LOP) < 20

@@ -50,6 +50,7 @@ from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import SEEN_BY_OTHERS, Memory
 from wattslice.workload.instructions.operators import (
     FLOAT_KINDS,
+    JOINING,
     counted_up,
     is_minimum,
     is_there,
@@ -365,9 +366,11 @@ class Expressions(Memory):
         self, op: BinaryOp, old: Value, value: Value, types: tuple[Type, Type], region: int
     ) -> Value:
         """The new value of `target op= value`, of which `types` are that of the target and that of the
-        operation: to one that floats are of the old value is converted, and the result back."""
+        operation: to one that floats are of, and of a truth that another one joins, the old value is
+        converted, and the result back."""
         of_target, working = types
-        if TypeKind.FLOAT not in (of_target.kind, working.kind):
+        joins = of_target.kind is TypeKind.BOOL and op in JOINING
+        if TypeKind.FLOAT not in (of_target.kind, working.kind) and not joins:
             return self.binary(op, old, value, working, region)
         result = self.binary(op, self.cast(old, of_target, working, region), value, working, region)
         return self.cast(result, working, of_target, region)

@@ -221,6 +221,11 @@ class Loops(Expressions):
                 following.place = replace(following.place, scale=scale)
             elif head.step is None and head.shape is not Shape.CONSTANT and not is_folded:
                 head.inputs.append(following)
+                if (
+                    following.shape is Shape.BOTH and not level.is_unrolled
+                ):  # each four copies make a number of it
+                    each = 1.0 / min(level.unroll, PARTIAL_UNROLL)
+                    head.cost = ((InstructionKind.ISETP, 2.0 * each), (InstructionKind.LOP, each))
             if isinstance(key, Variable) and level.is_unrolled and has_own_elements(level, key):
                 level.separate.add(head)
             self.environment[key] = head

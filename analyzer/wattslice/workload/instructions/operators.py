@@ -55,6 +55,10 @@ MOST_NUMBERS = 1024
 """Pairs of numbers, one of each of two constants, that are looked at: what more come to is not known."""
 TRUTH_BITS = 1
 """Bits of an integer that is 0 or 1 because it was a truth value."""
+_AS_IT_IS = (False, 1)
+"""How a truth is used as 0 or 1: not turned, and added."""
+JOINING = {BinaryOp.AND: LogicalOp.AND, BinaryOp.OR: LogicalOp.OR}
+"""Bitwise operators that join two truths to one."""
 
 _FOLD: dict[BinaryOp, Callable[[float, float], float]] = {
     BinaryOp.ADD: operator.add,
@@ -216,7 +220,7 @@ class Operators(LinearForms):
                 self.known.floats[converted] = value
             return converted
         if source.kind is TypeKind.BOOL and target.kind is TypeKind.INT:
-            return self.as_integer(value, region, False, 1)
+            return self.as_integer(value, region, *_AS_IT_IS)
         if source.bits > target.bits and target.bits in (8, 16):
             return self.plain(("narrow", target.bits), region, (value,), ((K.LOP, 1.0),))
         if (source.bits, target.bits) == (32, 64) and source.kind is target.kind is TypeKind.INT:
@@ -271,7 +275,7 @@ class Operators(LinearForms):
             cost = ((K.ISETP, 1.0),) if mask is not None and mask.number == 1 else ()
             return self.shared(("truth", value), region, (value,), Computation(Shape.TRUTH, cost))
         if value.bits == TRUTH_BITS:
-            return value
+            return self.known.truths.get(value, value)
         wide = 2.0 if source.bits == 64 or source.kind is TypeKind.POINTER else 1.0
         return self.plain("truth", region, (value,), ((K.ISETP, wide),))
 
@@ -292,7 +296,10 @@ class Operators(LinearForms):
 
     def as_integer(self, truth: Value, region: int, *how: object) -> Value:
         """A truth as 0 or 1, one for each way `how` it is used."""
-        return self.plain(("bool to int", *how), region, (truth,), ((K.ISETP, 1.0),), TRUTH_BITS)
+        value = self.plain(("bool to int", *how), region, (truth,), ((K.ISETP, 1.0),), TRUTH_BITS)
+        if value.shape is not Shape.CONSTANT and how == _AS_IT_IS:
+            self.known.truths[value] = truth
+        return value
 
     def unary(self, op: UnaryOp, value: Value, type_: Type, region: int) -> Value:
         """A unary operator; float negation and `!` are modifiers of whatever uses them."""
@@ -515,6 +522,9 @@ class Operators(LinearForms):
             rest = next((one for one in inputs if one.number is None), None)
             if rest is not None and is_power(known + 1) and self.is_settled(rest, int(known) + 1):
                 return self.copied((rest,), region, type_.bits)
+        truths = [self.known.truths[one] for one in inputs if one in self.known.truths]
+        if len(truths) == 2 and op in JOINING:  # `p &= a < b` of truths: no numbers are made of them
+            return self.as_integer(self.both(JOINING[op], *truths, region), region, *_AS_IT_IS)
         cost = ((K.LOP, 2.0 if type_.bits == 64 else 1.0),)  # charging.py: how many operators one LOP3 does
         key = ("logic", op, *inputs_key(inputs))
         value = self.shared(key, region, inputs, Computation(Shape.LOGIC, cost, type_.bits))

@@ -412,6 +412,7 @@ class Knowledge:
             tuple[frozenset[tuple[Value, int]], Value], list[Value]
         ] = {}  # that a pitch multiplies
         self.compared: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # words with a sign: how, with what
+        self.truths: dict[Value, Value] = {}  # integers that are 0 or 1: the truth that they were made of
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.naturals: set[Value] = set()  # signed or not, never negative
         self.roots: set[Value] = set()  # square roots
