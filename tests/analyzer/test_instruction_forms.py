@@ -1405,3 +1405,29 @@ def test_a_truth_is_a_number_once_in_four_copies():
     kernel, profile = launched(f"{text}int main() {{ k<<<1, 64>>>(0, 0, 1, 64); }}")
     mix = lower_instructions(kernel, profile)
     assert 16 <= mix.number(K.LOP) < 20
+
+
+@pytest.mark.parametrize(
+    ("difference", "compared"),
+    [
+        ("i - k >= 0", "i >= k"),
+        ("0 <= i - k", "k <= i"),
+        ("!(i - k < 0)", "!(i < k)"),
+        ("i - k != 0", "i != k"),
+    ],
+)
+def test_a_difference_is_not_made_to_be_compared_with_zero(difference: str, compared: str):
+    body = STRIDE + "float s = 0; for (int k = 0; k < n; k++) if ({}) s += b[k] * a[i - k]; a[i] = s;"
+    text = "__global__ void k(float* a, float* b, int n) {{ {} }}\nint main() {{ k<<<8, 64>>>(0, 0, 64); }}"
+    one, other = (
+        lower_instructions(*launched(text.format(body.format(test)))) for test in (difference, compared)
+    )
+    assert one == other
+    assert one.number(K.BRANCH) < 9  # sixteen copies: SASS has seven
+
+
+def test_a_difference_that_may_wrap_is_made():
+    # SASS: IADD3 and ISETP, but where the limit of words with a sign is zero
+    assert mix_of("if (c[0] - c[1] >= 3) c[2] = 1;").number(K.IADD) == 1
+    assert mix_of("if (c[0] - c[1] >= 0) c[2] = 1;").number(K.IADD) == 0
+    assert mix_of("unsigned u = c[0], v = c[1]; if (u - v > 4u) c[2] = 1;").number(K.IADD) == 1

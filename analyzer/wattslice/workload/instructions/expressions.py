@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from wattslice.ir import (
     BIT_FIELD,
+    COMPARISONS,
     AddressOf,
     Assign,
     Atomic,
@@ -137,6 +138,19 @@ def computes_only(call: Intrinsic) -> bool:
     return pure and call.semantics is not Semantics.EFFECT
 
 
+def without_difference(expr: Binary) -> Binary:
+    """`a >= b` for `a - b >= 0`: the compiler takes no difference of signed numbers to wrap."""
+    if expr.op in COMPARISONS and expr.operand_type.kind is TypeKind.INT and expr.operand_type.signed:
+        match expr.left, expr.right:
+            case Binary(op=BinaryOp.SUB, left=left, right=right), Constant(value=0):
+                return replace(expr, left=left, right=right)
+            case Constant(value=0), Binary(op=BinaryOp.SUB, left=left, right=right):
+                return replace(expr, left=right, right=left)
+            case _:
+                pass
+    return expr
+
+
 class Expressions(Memory):
     """Lowers expressions."""
 
@@ -172,6 +186,7 @@ class Expressions(Memory):
 
     def binary_expression(self, expr: Binary, region: int) -> Steps:
         """A binary operator."""
+        expr = without_difference(expr)
         a = yield self.expression(expr.left, region)
         b = yield self.expression(expr.right, region)
         return self.binary(expr.op, a, b, expr.operand_type, region)

@@ -79,7 +79,14 @@ from wattslice.ir.rewriting import is_same_text
 from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
 from wattslice.workload.instructions.constants import is_counted, with_constants
-from wattslice.workload.instructions.expressions import Expressions, Step, Steps, computes_only, working_type
+from wattslice.workload.instructions.expressions import (
+    Expressions,
+    Step,
+    Steps,
+    computes_only,
+    without_difference,
+    working_type,
+)
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, call_cost
 from wattslice.workload.instructions.operators import is_power
 from wattslice.workload.instructions.value_graph import (
@@ -869,6 +876,8 @@ def _needs_sums(loop: Loop, counters: set[Variable]) -> bool:
 
     def needs(expr: Expr) -> bool:
         """Whether `expr` does."""
+        if isinstance(expr, Binary):
+            expr = without_difference(expr)
         if (own := kind(expr)) is not _Follows.OTHERWISE:
             return own is _Follows.IN_SUM
         below = children(expr)
