@@ -1431,3 +1431,25 @@ def test_a_difference_that_may_wrap_is_made():
     assert mix_of("if (c[0] - c[1] >= 3) c[2] = 1;").number(K.IADD) == 1
     assert mix_of("if (c[0] - c[1] >= 0) c[2] = 1;").number(K.IADD) == 0
     assert mix_of("unsigned u = c[0], v = c[1]; if (u - v > 4u) c[2] = 1;").number(K.IADD) == 1
+
+
+@pytest.mark.parametrize(
+    ("loop", "divisor", "copies"),
+    [
+        ("int len = 2; len <= 512; len <<= 1", "len", 9),
+        ("int len = 2; len <= 512; len <<= 1", "(len / 2)", 8),  # and one by one
+        ("int len = 256; len > 1; len /= 2", "(float)len", 8),
+        ("int l = 1; l < 9; l++", "(1 << l)", 8),
+    ],
+)
+def test_a_quotient_by_powers_of_two_that_copies_know_is_a_product(loop: str, divisor: str, copies: int):
+    mix = mix_of(f"float s = 0; for ({loop}) s += x / {divisor}; a[0] = s;")  # SASS: an FFMA for each
+    assert mix.number(K.FFMA) + mix.number(K.FADD) == pytest.approx(copies, abs=1)
+    assert mix.number(K.FFMA) >= copies - 1
+    assert mix.number(K.BRANCH) == 1
+
+
+def test_other_numbers_that_copies_know_divide():
+    # SASS: all but the division by one are expanded, each with a branch
+    mix = mix_of("float s = 0; for (int len = 1; len < 80; len *= 3) s += x / len; a[0] = s;")
+    assert mix.number(K.BRANCH) > 3

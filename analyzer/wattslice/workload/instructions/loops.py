@@ -7,6 +7,7 @@ Whether it is unrolled, what its counters cost, and what changes from one iterat
 from __future__ import annotations
 
 import math
+import operator
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum, auto
@@ -88,7 +89,7 @@ from wattslice.workload.instructions.expressions import (
     working_type,
 )
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, call_cost
-from wattslice.workload.instructions.operators import is_power
+from wattslice.workload.instructions.operators import MOST_NUMBERS, is_power
 from wattslice.workload.instructions.value_graph import (
     AT_START,
     EnvironmentKey,
@@ -134,6 +135,13 @@ _ANOTHER = frozenset((math.inf,))
 _LIMITS = (BinaryOp.MOD, BinaryOp.AND, BinaryOp.XOR)
 _SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
 _SCALINGS = (BinaryOp.MUL, BinaryOp.DIV)
+_STEPS = {
+    BinaryOp.SHL: operator.lshift,
+    BinaryOp.SHR: operator.rshift,
+    BinaryOp.MUL: operator.mul,
+    BinaryOp.DIV: operator.floordiv,
+}
+"""Steps that multiply a natural number, or divide it."""
 
 
 _Steps = dict[Variable, Induction]
@@ -682,8 +690,7 @@ class Loops(Expressions):
                 self.known.powers.add(head)
             self.known.starts[head] = 0.0
             first = initial.number if is_counted else 0.0
-            if first is not None and increment is not None and increment.number is not None:
-                numbers = (first + n * increment.number for n in range(int(level.copies)))
+            if first is not None and (numbers := _numbers(step, increment, first, int(level.copies))):
                 self.known.numbers[head] = {frozenset(((head, n),)): x for n, x in enumerate(numbers)}
             if is_counted and initial.number is not None:
                 self.known.starts[head] = initial.number
@@ -1096,6 +1103,20 @@ def _amount(step: Induction) -> Expr | int:
 
 def _is_constant(step: Induction) -> bool:
     return isinstance(_amount(step), Constant | int)
+
+
+def _numbers(step: Induction, increment: Value | None, first: float, copies: int) -> list[float]:
+    """What a variable is in each of the copies of a loop; nothing where that is not known."""
+    amount = _amount(step)
+    factor = amount.value if isinstance(amount, Constant) else amount
+    if increment is not None and increment.number is not None:
+        return [first + n * increment.number for n in range(copies)]
+    if not isinstance(factor, int) or factor < 1 or step.variable.type.is_float or copies > MOST_NUMBERS:
+        return []
+    found = [int(first)]
+    while len(found) < copies and step.op in _STEPS:
+        found.append(_STEPS[step.op](found[-1], factor))
+    return found if len(found) == copies else []
 
 
 def _keeps_powers(step: Induction) -> bool:

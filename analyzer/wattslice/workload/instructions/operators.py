@@ -60,10 +60,14 @@ _AS_IT_IS = (False, 1)
 JOINING = {BinaryOp.AND: LogicalOp.AND, BinaryOp.OR: LogicalOp.OR}
 """Bitwise operators that join two truths to one."""
 
-_FOLD: dict[BinaryOp, Callable[[float, float], float]] = {
-    BinaryOp.ADD: operator.add,
-    BinaryOp.SUB: operator.sub,
-    BinaryOp.MUL: operator.mul,
+MOST_PLACES = 64
+"""Places by which no word is shifted."""
+_Folds = dict[BinaryOp, Callable[[float, float], float]]
+_FOLD: _Folds = {BinaryOp.ADD: operator.add, BinaryOp.SUB: operator.sub, BinaryOp.MUL: operator.mul}
+_FOLD_WORDS: _Folds = _FOLD | {
+    BinaryOp.SHL: lambda word, places: int(word) << int(places),
+    BinaryOp.SHR: lambda word, places: int(word) >> int(places),
+    BinaryOp.DIV: lambda word, divisor: _quotient(int(word), int(divisor)),
 }
 
 
@@ -325,7 +329,8 @@ class Operators(LinearForms):
             else:
                 value = self.copied((a, b), region, type_.bits)
                 value.number = number
-                self.known.numbers[value] = _in_copies(op, self.numbers(a), self.numbers(b))
+                folds = _FOLD_WORDS if type_.kind is TypeKind.INT else _FOLD
+                self.known.numbers[value] = _in_copies(op, self.numbers(a), self.numbers(b), folds)
             scales = op in (BinaryOp.MUL, BinaryOp.DIV) and self.is_power(b)
             if self.is_power(a) and (scales or op in (BinaryOp.SHL, BinaryOp.SHR)):
                 self.known.powers.add(value)
@@ -489,6 +494,10 @@ class Operators(LinearForms):
             return b if a.number == 1 else self.floating(BinaryOp.MUL, a, b, type_, region)
         if op is BinaryOp.DIV and b.number and _is_power_but_one(b.number):
             return self.floating(BinaryOp.MUL, a, self.constant(1.0 / b.number, type_), type_, region)
+        if op is BinaryOp.DIV and b.number is None and self.are_powers(b):
+            inverse = self.copied((b,), region, bits)
+            self.known.numbers[inverse] = {copy: 1.0 / number for copy, number in self.numbers(b).items()}
+            return self.floating(BinaryOp.MUL, a, inverse, type_, region)
         if op is BinaryOp.MUL or is_fast:
             is_doubled = 2.0 in (a.number, b.number) and not self.is_machine_code  # x + x
             cost = ((add if is_doubled else multiply, lanes * further),)
@@ -636,6 +645,12 @@ class Operators(LinearForms):
                 return False
         return bool(terms)
 
+    def are_powers(self, constant: Value) -> bool:
+        """Whether a constant is a power of two in each copy of a loop, or of a half, or one."""
+        numbers = self.numbers(constant).values()
+        known = (number and (abs(number) == 1 or _is_power_but_one(number)) for number in numbers)
+        return constant.shape is Shape.CONSTANT and bool(numbers) and all(known)
+
     def is_power(self, value: Value) -> bool:
         """Whether a value is a constant power of two, another one in each copy of a loop perhaps."""
         is_known = value.shape is Shape.CONSTANT and value.number is not None
@@ -757,15 +772,24 @@ def is_power(number: float) -> bool:
     return number > 0 and number == int(number) and (int(number) & (int(number) - 1)) == 0
 
 
-def _in_copies(op: BinaryOp, a: Numbers, b: Numbers) -> Numbers:
+def _quotient(word: int, divisor: int) -> int:
+    """`word / divisor` of integers, towards zero; 0 where it has none."""
+    whole = abs(word) // abs(divisor) if divisor else 0
+    return whole if (word < 0) == (divisor < 0) else -whole
+
+
+def _in_copies(op: BinaryOp, a: Numbers, b: Numbers, folds: _Folds = _FOLD) -> Numbers:
     """What `op` makes of two constants in each copy that has both."""
     found: Numbers = {}
-    if op not in _FOLD or len(a) * len(b) > MOST_NUMBERS:
+    is_shift = op in (BinaryOp.SHL, BinaryOp.SHR)
+    if op not in folds or len(a) * len(b) > MOST_NUMBERS:
+        return found
+    if is_shift and not all(0 <= places < MOST_PLACES for places in b.values()):
         return found
     for (of_a, x), (of_b, y) in product(a.items(), b.items()):
         both = of_a | of_b
         if len({counter for counter, _ in both}) == len(both):
-            found[both] = _FOLD[op](x, y)
+            found[both] = folds[op](x, y)
     return found
 
 
