@@ -7,7 +7,6 @@ Whether it is unrolled, what its counters cost, and what changes from one iterat
 from __future__ import annotations
 
 import math
-import operator
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum, auto
@@ -89,7 +88,7 @@ from wattslice.workload.instructions.expressions import (
     working_type,
 )
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, call_cost
-from wattslice.workload.instructions.operators import MOST_NUMBERS, is_power
+from wattslice.workload.instructions.operators import FOLD_WORDS, is_power
 from wattslice.workload.instructions.value_graph import (
     AT_START,
     EnvironmentKey,
@@ -135,13 +134,6 @@ _ANOTHER = frozenset((math.inf,))
 _LIMITS = (BinaryOp.MOD, BinaryOp.AND, BinaryOp.XOR)
 _SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
 _SCALINGS = (BinaryOp.MUL, BinaryOp.DIV)
-_STEPS = {
-    BinaryOp.SHL: operator.lshift,
-    BinaryOp.SHR: operator.rshift,
-    BinaryOp.MUL: operator.mul,
-    BinaryOp.DIV: operator.floordiv,
-}
-"""Steps that multiply a natural number, or divide it."""
 
 
 _Steps = dict[Variable, Induction]
@@ -1111,11 +1103,12 @@ def _numbers(step: Induction, increment: Value | None, first: float, copies: int
     factor = amount.value if isinstance(amount, Constant) else amount
     if increment is not None and increment.number is not None:
         return [first + n * increment.number for n in range(copies)]
-    if not isinstance(factor, int) or factor < 1 or step.variable.type.is_float or copies > MOST_NUMBERS:
+    type_ = step.variable.type
+    if not isinstance(factor, int) or factor < 0 or type_.is_float or step.op not in FOLD_WORDS:
         return []
-    found = [int(first)]
-    while len(found) < copies and step.op in _STEPS:
-        found.append(_STEPS[step.op](found[-1], factor))
+    found = [first]
+    while len(found) < copies and abs(found[-1]) < 1 << (type_.bits or 64) - 1:  # or it wraps
+        found.append(FOLD_WORDS[step.op](found[-1], factor))
     return found if len(found) == copies else []
 
 

@@ -64,11 +64,6 @@ MOST_PLACES = 64
 """Places by which no word is shifted."""
 _Folds = dict[BinaryOp, Callable[[float, float], float]]
 _FOLD: _Folds = {BinaryOp.ADD: operator.add, BinaryOp.SUB: operator.sub, BinaryOp.MUL: operator.mul}
-_FOLD_WORDS: _Folds = _FOLD | {
-    BinaryOp.SHL: lambda word, places: int(word) << int(places),
-    BinaryOp.SHR: lambda word, places: int(word) >> int(places),
-    BinaryOp.DIV: lambda word, divisor: _quotient(int(word), int(divisor)),
-}
 
 
 def per_operation(bits: int, lanes: int) -> float:
@@ -82,6 +77,24 @@ _OF_DIVISOR: dict[str, Cost] = {
     "uint32": (*_RECIPROCAL, (K.IADD, 2.0)),
 }
 """The share of a division that all divisions by the same number have in common (SASS of nvcc 13)."""
+
+
+def _up(word: float, places: float) -> float:
+    return int(word) << int(places)
+
+
+def _down(word: float, places: float) -> float:
+    return int(word) >> int(places)
+
+
+def _quotient(word: float, divisor: float) -> float:
+    """`word / divisor` of integers, towards zero; 0 where it has none."""
+    whole = int(abs(word)) // int(abs(divisor)) if divisor else 0
+    return whole if (word < 0) == (divisor < 0) else -whole
+
+
+FOLD_WORDS = _FOLD | {BinaryOp.SHL: _up, BinaryOp.SHR: _down, BinaryOp.DIV: _quotient}
+"""What the compiler makes of two integers."""
 
 
 class LinearForms(Environment):
@@ -329,7 +342,7 @@ class Operators(LinearForms):
             else:
                 value = self.copied((a, b), region, type_.bits)
                 value.number = number
-                folds = _FOLD_WORDS if type_.kind is TypeKind.INT else _FOLD
+                folds = FOLD_WORDS if type_.kind is TypeKind.INT else _FOLD
                 self.known.numbers[value] = _in_copies(op, self.numbers(a), self.numbers(b), folds)
             scales = op in (BinaryOp.MUL, BinaryOp.DIV) and self.is_power(b)
             if self.is_power(a) and (scales or op in (BinaryOp.SHL, BinaryOp.SHR)):
@@ -532,8 +545,9 @@ class Operators(LinearForms):
             if rest is not None and is_power(known + 1) and self.is_settled(rest, int(known) + 1):
                 return self.copied((rest,), region, type_.bits)
         truths = [self.known.truths[one] for one in inputs if one in self.known.truths]
-        if len(truths) == 2 and op in JOINING:  # `p &= a < b` of truths: no numbers are made of them
-            return self.as_integer(self.both(JOINING[op], *truths, region), region, *_AS_IT_IS)
+        if op in (BinaryOp.AND, BinaryOp.OR) and len(truths) == 2:
+            both = self.both(JOINING[op], truths[0], truths[1], region)  # no numbers are made of them
+            return self.as_integer(both, region, *_AS_IT_IS)
         cost = ((K.LOP, 2.0 if type_.bits == 64 else 1.0),)  # charging.py: how many operators one LOP3 does
         key = ("logic", op, *inputs_key(inputs))
         value = self.shared(key, region, inputs, Computation(Shape.LOGIC, cost, type_.bits))
@@ -770,12 +784,6 @@ def _is_float(number: float | None) -> bool:
 def is_power(number: float) -> bool:
     """Whether a number is a power of two."""
     return number > 0 and number == int(number) and (int(number) & (int(number) - 1)) == 0
-
-
-def _quotient(word: int, divisor: int) -> int:
-    """`word / divisor` of integers, towards zero; 0 where it has none."""
-    whole = abs(word) // abs(divisor) if divisor else 0
-    return whole if (word < 0) == (divisor < 0) else -whole
 
 
 def _in_copies(op: BinaryOp, a: Numbers, b: Numbers, folds: _Folds = _FOLD) -> Numbers:
