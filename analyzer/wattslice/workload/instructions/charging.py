@@ -489,8 +489,8 @@ class _Charger:
         start = resting[0][0] if len(resting) == 1 else self.part(resting, value, stack, place)
         strides = [factor for factor in product.inputs if factor.shape is not Shape.CONSTANT]
         value.inputs = [start, *strides]
-        adds = ((InstructionKind.IADD, 2.0),) if self.isa is Isa.XMAD else ((InstructionKind.IMAD, 1.0),)
-        value.cost = adds
+        is_added = self.isa is Isa.XMAD or value.form.unit == 1  # an index of bytes is not scaled
+        value.cost = ((InstructionKind.IADD, 2.0),) if is_added else ((InstructionKind.IMAD, 1.0),)
         return True
 
     def neighbour(self, value: Value, terms: Terms) -> bool:
