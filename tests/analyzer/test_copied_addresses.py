@@ -84,3 +84,9 @@ def test_a_number_beside_a_sum_is_added_to_it():
     body = "int x = blockIdx.x * 32 + threadIdx.x; d[x] = v; d[((x + 5) >> 2) * 3] = v;"
     # LEA, IMAD.WIDE; IADD3, SHF, IMAD and IMAD.WIDE
     assert integer(body) == 6
+
+
+def test_bytes_a_pitch_apart_are_added_in_two_halves():
+    body = ROWS + "for (int j = 0; j < 32; j += 8) {}[(y + j) * pitch + x] = 1;"
+    words, bytes_ = (integer(body.format(one)) for one in ("d", "((char*)d)"))
+    assert bytes_ == words + 4  # SASS: IADD3, IADD3.X for IMAD.WIDE, in each copy

@@ -489,7 +489,7 @@ class _Charger:
         start = resting[0][0] if len(resting) == 1 else self.part(resting, value, stack, place)
         strides = [factor for factor in product.inputs if factor.shape is not Shape.CONSTANT]
         value.inputs = [start, *strides]
-        is_added = self.isa is Isa.XMAD or value.form.unit == 1  # an index of bytes is not scaled
+        is_added = self.isa is Isa.XMAD or dict(terms)[product] == 1  # an index of bytes is not scaled
         value.cost = ((InstructionKind.IADD, 2.0),) if is_added else ((InstructionKind.IMAD, 1.0),)
         return True
 

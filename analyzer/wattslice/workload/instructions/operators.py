@@ -184,17 +184,15 @@ class LinearForms(Environment):
         """`(y + 8) * w` where `y * w` is there: that and `8 * w`; so in the copies of a loop over what is
         added, unless they decide whether they need it.
 
-        Not in a loop that moves the row, where pointers advance; nor for one before those that are there.
+        Not in a loop that moves the row itself, where pointers advance; nor above those that are there.
         """
         terms, offset, copies = linear(number)
-        if not terms or pitch.shape is Shape.CONSTANT:
-            return None
-        if counter_in(number) is not None and not copies:
+        is_moved = counter_in(number) is not None and not copies
+        if not terms or pitch.shape is Shape.CONSTANT or is_moved:
             return None
         if copies:
-            if any(
-                copy.place.level is None or copy.place.level.arm_depth < self.arm_depth for copy, _ in copies
-            ):
+            loops = [copy.place.level for copy, _ in copies]
+            if any(loop is None or loop.arm_depth < self.arm_depth for loop in loops):
                 return None
             first = self.linear_value(LinearForm(terms, offset), region, type_.bits)
             further = self.linear_value(LinearForm(copies=copies), region, type_.bits)
