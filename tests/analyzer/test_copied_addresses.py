@@ -66,7 +66,9 @@ COPY = "d[(y + {0}) * pitch + x] = s[(y + {0}) * pitch + x];"
         # `y + 1` is an IADD3, the distance a part of an LEA
         ("d[x] = s[(y + 1) * pitch + x] + s[(y + 3) * pitch + x];", 8),
         # copies that decide whether they store multiply for themselves
-        ("for (int j = 0; j < 32; j += 8) if (y + j < 77) " + COPY.format("j"), 21),
+        ("for (int j = 0; j < 8; j++) if (y + j < 77) " + COPY.format("j"), 41),
+        # so is one above; `y + 2` is an IADD3 of the `y` that is there
+        ("d[x] = s[(y + 2) * pitch + x] + s[y * pitch + x];", 8),
     ],
 )
 def test_rows_apart_are_multiplied_once(body, sass):
