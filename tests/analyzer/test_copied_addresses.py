@@ -66,7 +66,7 @@ COPY = "d[(y + {0}) * pitch + x] = s[(y + {0}) * pitch + x];"
         # `y + 1` is an IADD3, the distance a part of an LEA
         ("d[x] = s[(y + 1) * pitch + x] + s[(y + 3) * pitch + x];", 8),
         # copies that decide whether they store multiply for themselves
-        ("for (int j = 0; j < 32; j += 8) if (y + j < 77) " + COPY.format("j"), 21),
+        ("for (int j = 0; j < 8; j++) if (y + j < 77) " + COPY.format("j"), 41),
     ],
 )
 def test_rows_apart_are_multiplied_once(body, sass):
@@ -81,6 +81,11 @@ def test_rows_apart_in_a_loop_are_multiplied_once():
 
 
 def test_a_number_beside_a_sum_is_added_to_it():
-    body = "int x = blockIdx.x * 32 + threadIdx.x; d[x] = v; d[((x + 5) >> 2) * 3] = v;"
-    # LEA, IMAD.WIDE; IADD3, SHF, IMAD and IMAD.WIDE
-    assert integer(body) == 6
+    # SASS: two LEA, IADD3, two IMAD and three IMAD.WIDE; no second LEA for `y + 2`
+    assert integer(ROWS + "d[x] = s[(y + 2) * pitch + x] + s[y * pitch + x];") == 8
+
+
+def test_bytes_a_pitch_apart_are_added_in_two_halves():
+    body = ROWS + "for (int j = 0; j < 32; j += 8) {}[(y + j) * pitch + x] = 1;"
+    words, bytes_ = (integer(body.format(one)) for one in ("d", "((char*)d)"))
+    assert bytes_ == words + 4  # SASS: IADD3, IADD3.X for IMAD.WIDE, in each copy

@@ -1715,3 +1715,77 @@ def test_sums_of_halves_take_products_along_by_whatever_name(number: str, body: 
         "\nint main() { k<<<1, 64>>>(0, 0); }"
     )
     assert lower_instructions(*launched(text)).number(K.HFMA2) == instructions
+
+
+@pytest.mark.parametrize(
+    ("body", "logic", "selects"),  # SASS: LOP3, and comparisons with SEL
+    [
+        ("bool p = true; for (int k = 0; k < 8; k++) p &= b[k] < x; a[0] = p;", 0, 9),
+        ("bool p = false; for (int k = 0; k < 8; k++) p = p | (b[k] < x); a[0] = p;", 0, 9),
+        ("bool p = b[0] < x; p &= b[1] > x; if (p) a[0] = x;", 0, 2),
+        ("c[0] = (c[1] < 4) & (c[2] > 7);", 0, 3),
+        ("int t = c[1] > 4; a[0] = t ? b[0] : b[1];", 0, 1),
+        ("int t = 1; t &= c[1]; c[0] = t;", 1, 0),  # no truths
+    ],
+)
+def test_truths_join_without_numbers(body: str, logic: int, selects: int):
+    mix = mix_of(body)
+    assert mix.number(K.LOP) == logic
+    assert mix.number(K.FSETP) + mix.number(K.ISETP) == selects
+
+
+def test_a_truth_is_a_number_once_in_four_copies():
+    # SASS: 16 copies, of which every fourth has two SEL and a LOP3
+    body = "bool p = true; for (int k = 0; k < n; k++) p &= b[k] < x; a[0] = p;"
+    text = f"__global__ void k(float* a, float* b, float x, int n) {{ {body} }}\n"
+    kernel, profile = launched(f"{text}int main() {{ k<<<1, 64>>>(0, 0, 1, 64); }}")
+    mix = lower_instructions(kernel, profile)
+    assert 16 <= mix.number(K.LOP) < 20
+
+
+@pytest.mark.parametrize(
+    ("difference", "compared"),
+    [
+        ("i - k >= 0", "i >= k"),
+        ("0 <= i - k", "k <= i"),
+        ("!(i - k < 0)", "!(i < k)"),
+        ("i - k != 0", "i != k"),
+    ],
+)
+def test_a_difference_is_not_made_to_be_compared_with_zero(difference: str, compared: str):
+    body = STRIDE + "float s = 0; for (int k = 0; k < n; k++) if ({}) s += b[k] * a[i - k]; a[i] = s;"
+    text = "__global__ void k(float* a, float* b, int n) {{ {} }}\nint main() {{ k<<<8, 64>>>(0, 0, 64); }}"
+    one, other = (
+        lower_instructions(*launched(text.format(body.format(test)))) for test in (difference, compared)
+    )
+    assert one == other
+    assert one.number(K.BRANCH) < 9  # sixteen copies: SASS has seven
+
+
+def test_a_difference_that_may_wrap_is_made():
+    # SASS: IADD3 and ISETP, but where the limit of words with a sign is zero
+    assert mix_of("if (c[0] - c[1] >= 3) c[2] = 1;").number(K.IADD) == 1
+    assert mix_of("if (c[0] - c[1] >= 0) c[2] = 1;").number(K.IADD) == 0
+    assert mix_of("unsigned u = c[0], v = c[1]; if (u - v > 4u) c[2] = 1;").number(K.IADD) == 1
+
+
+@pytest.mark.parametrize(
+    ("loop", "divisor", "copies"),
+    [
+        ("int len = 2; len <= 512; len <<= 1", "len", 9),
+        ("int len = 2; len <= 512; len <<= 1", "(len / 2)", 8),  # and one by one
+        ("int len = 256; len > 1; len /= 2", "(float)len", 8),
+        ("int l = 1; l < 9; l++", "(1 << l)", 8),
+    ],
+)
+def test_a_quotient_by_powers_of_two_that_copies_know_is_a_product(loop: str, divisor: str, copies: int):
+    mix = mix_of(f"float s = 0; for ({loop}) s += x / {divisor}; a[0] = s;")  # SASS: an FFMA for each
+    assert mix.number(K.FFMA) + mix.number(K.FADD) == pytest.approx(copies, abs=1)
+    assert mix.number(K.FFMA) >= copies - 1
+    assert mix.number(K.BRANCH) == 1
+
+
+def test_other_numbers_that_copies_know_divide():
+    # SASS: all but the division by one are expanded, each with a branch
+    mix = mix_of("float s = 0; for (int len = 1; len < 80; len *= 3) s += x / len; a[0] = s;")
+    assert mix.number(K.BRANCH) > 3

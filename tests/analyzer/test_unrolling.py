@@ -196,3 +196,54 @@ def test_an_array_is_in_registers_where_all_copies_of_its_loops_are_few(size, bo
     )
     mix = lower_instructions(kernel, profile)
     assert (mix.number(InstructionKind.LDG) + mix.number(InstructionKind.LDL) == loads) is is_whole
+
+
+def lane_loop(inner: str, outer: str = "for (int r = 0; r < n; r++)") -> float:
+    body = f"int lane = threadIdx.x & 31; {outer} for ({inner}) s += a[r * n + c];"
+    text = f"__global__ void k(float* a, int n) {{ float s = 0; {body}\na[0] = s; }}\n"
+    kernel, profile = launched(f"{text}int main() {{ k<<<1, 64>>>(0, 8); }}")
+    mix = lower_instructions(kernel, profile)
+    return sum(mix.number(kind) for kind in (InstructionKind.ISETP, InstructionKind.BRANCH))
+
+
+@pytest.mark.parametrize(
+    ("inner", "is_unrolled"),  # SASS of nvcc 13
+    [
+        ("int c = lane; c < 64; c += 32", True),
+        ("int c = lane; c <= 159; c += 32", True),
+        ("int c = 63 - lane; c >= 0; c -= 32", True),
+        ("int c = lane * 4; c < 256; c += 128", True),
+        ("int c = lane; c < 192; c += 32", False),  # six iterations
+        ("int c = lane; c < 100; c += 32", False),  # three or four
+        ("int c = lane; c < 96; c += 48", False),  # a division
+        ("int c = threadIdx.x; c < 2048; c += 1024", False),
+    ],
+)
+def test_a_few_iterations_from_a_lane_are_known(inner, is_unrolled):
+    assert (lane_loop(inner) < 24) is is_unrolled
+
+
+def test_a_few_iterations_from_a_lane_are_known_inside_a_loop_alone():
+    inner = "int c = lane; c < 64; c += 32"
+    assert lane_loop(inner, "for (int r = 0; r < 4; r++)") <= 1  # EXIT
+    assert lane_loop(inner, "int r = n;") > 8
+    assert lane_loop("int c = lane; c < 32; c += 32", "int r = n;") <= 1  # it runs once
+
+
+@pytest.mark.parametrize(
+    ("access", "control", "integers"),  # SASS of nvcc 13: control, and integer instructions without MOV
+    [
+        ("atomicAdd(&s[k], a[i * d + k])", 4, 29),
+        ("atomicAdd(&s[i * d + k], 1.f)", 4, 43),  # four pointers
+        ("atomicExch((int*)&s[i * d + k], k)", 4, 73),
+        ("s[i * d + k] = 1.f; __threadfence()", 8, 49),
+    ],
+)
+def test_copies_with_an_atomic(access, control, integers):
+    body = f"int i = blockIdx.x * blockDim.x + threadIdx.x; for (int k = 0; k < d; k++) {{ {access}; }}"
+    text = f"__global__ void k(float* s, const float* a, int d) {{ {body} }}\n"
+    kernel, profile = launched(f"{text}int main() {{ k<<<16, 64>>>(0, 0, 32); }}")
+    mix = lower_instructions(kernel, profile)
+    kinds = (InstructionKind.IMAD, InstructionKind.IADD, InstructionKind.LOP, InstructionKind.ISETP)
+    assert mix.number(InstructionKind.BRANCH) < 2 * control
+    assert sum(mix.number(kind) for kind in kinds) == pytest.approx(integers, rel=0.25)

@@ -118,6 +118,7 @@ class _Charger:
         self.scaling: set[tuple[LoopLevel | None, int]] = set()  # loops with an element size in a register
         self.shares: dict[Value, float] = {}  # of the copies of an address, those that something accesses
         self.beyond: dict[Value, float] = {}  # addresses: the share of accesses that lie behind them
+        self.of_atomics: set[Value] = set()  # addresses
         self.moved: set[tuple[LoopLevel, frozenset[tuple[Value, int]]]] = set()  # indices that copies step
         self.copying: set[LoopLevel] = set()  # loops that copy a pointer in each round
         self.takes_along: set[Value] = set()  # linear forms whose cost has the products in them already
@@ -299,6 +300,8 @@ class _Charger:
             stack += needs
         self.note_copies(found, users)
         for value, needing in users.items():
+            if value.shape is Shape.ADDRESS and any(_is_atomic(user) for user in needing):
+                self.of_atomics.add(value)
             if value.shape is Shape.ADDRESS and all(user.access is not None for user in needing):
                 self.shares[value] = max(min(1.0, _number(user.cost)) for user in needing)
                 self.beyond[value] = _share_behind(needing)
@@ -497,8 +500,8 @@ class _Charger:
         start = resting[0][0] if len(resting) == 1 else self.part(resting, value, stack, place)
         strides = [factor for factor in product.inputs if factor.shape is not Shape.CONSTANT]
         value.inputs = [start, *strides]
-        adds = ((InstructionKind.IADD, 2.0),) if self.isa is Isa.XMAD else ((InstructionKind.IMAD, 1.0),)
-        value.cost = adds
+        is_added = self.isa is Isa.XMAD or dict(terms)[product] == 1  # an index of bytes is not scaled
+        value.cost = ((InstructionKind.IADD, 2.0),) if is_added else ((InstructionKind.IMAD, 1.0),)
         return True
 
     def neighbour(self, value: Value, terms: Terms) -> bool:
@@ -590,6 +593,13 @@ class _Charger:
             if value.form.is_guarded and value.place.level is loop and not loop.is_left:
                 # whether or not anybody needs it; an arm that leaves the loop computes its own
                 value.place = replace(value.place, region=loop.body_region)
+            if value in self.of_atomics and loop.unroll > PARTIAL_COPIES and len(outside) > 1:
+                # each four copies of an atomic have a pointer each, that starts at an index of its own
+                others = PARTIAL_COPIES - 1.0
+                value.cost = ((InstructionKind.IADD, 2.0 * PARTIAL_COPIES * rounds),)
+                first = Value(Shape.PLAIN, Placement(place.region, scale=place.scale), span=value.span)
+                first.cost = ((InstructionKind.IADD, others), (InstructionKind.IMAD, others))
+                value.inputs.append(first)
             is_guarded = value.form.is_guarded and is_shared and value.bits == 64
             if is_guarded and 1.0 < loop.unroll <= PARTIAL_COPIES and loop not in self.copying:
                 self.copying.add(loop)
@@ -700,6 +710,10 @@ def _share_behind(users: list[Value]) -> float:
     spans = [user.access.span for user in users if user.access is not None]
     behind = [span is not None and min(span.offsets) > 0 for span in spans]
     return (any(behind) + all(behind)) / 2 if behind else 0.0
+
+
+def _is_atomic(value: Value) -> bool:
+    return any(kind is InstructionKind.ATOM for kind, _ in value.cost)
 
 
 def _number(cost: Cost) -> float:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from wattslice.ir import (
     BIT_FIELD,
+    COMPARISONS,
     LANE,
     AddressOf,
     Assign,
@@ -52,6 +53,7 @@ from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.memory import SEEN_BY_OTHERS, Memory
 from wattslice.workload.instructions.operators import (
     FLOAT_KINDS,
+    JOINING,
     counted_up,
     is_minimum,
     is_there,
@@ -147,6 +149,19 @@ def computes_only(call: Intrinsic) -> bool:
     return pure and call.semantics is not Semantics.EFFECT
 
 
+def without_difference(expr: Binary) -> Binary:
+    """`a >= b` for `a - b >= 0`: the compiler takes no difference of signed numbers to wrap."""
+    if expr.op in COMPARISONS and expr.operand_type.kind is TypeKind.INT and expr.operand_type.signed:
+        match expr.left, expr.right:
+            case Binary(op=BinaryOp.SUB, left=left, right=right), Constant(value=0):
+                return replace(expr, left=left, right=right)
+            case Constant(value=0), Binary(op=BinaryOp.SUB, left=left, right=right):
+                return replace(expr, left=right, right=left)
+            case _:
+                pass
+    return expr
+
+
 class Expressions(Memory):
     """Lowers expressions."""
 
@@ -185,6 +200,7 @@ class Expressions(Memory):
 
     def binary_expression(self, expr: Binary, region: int) -> Steps:
         """A binary operator."""
+        expr = without_difference(expr)
         a = yield self.expression(expr.left, region)
         b = yield self.expression(expr.right, region)
         return self.binary(expr.op, a, b, expr.operand_type, region)
@@ -433,9 +449,11 @@ class Expressions(Memory):
         self, op: BinaryOp, old: Value, value: Value, types: tuple[Type, Type], region: int
     ) -> Value:
         """The new value of `target op= value`, of which `types` are that of the target and that of the
-        operation: to one that floats are of the old value is converted, and the result back."""
+        operation: to one that floats are of, and of a truth that another one joins, the old value is
+        converted, and the result back."""
         of_target, working = types
-        if TypeKind.FLOAT not in (of_target.kind, working.kind):
+        joins = of_target.kind is TypeKind.BOOL and op in JOINING
+        if TypeKind.FLOAT not in (of_target.kind, working.kind) and not joins:
             return self.binary(op, old, value, working, region)
         result = self.binary(op, self.cast(old, of_target, working, region), value, working, region)
         return self.cast(result, working, of_target, region)

@@ -21,6 +21,7 @@ from wattslice.ir import (
     COMPARISONS,
     Assign,
     Atomic,
+    AtomicOp,
     Binary,
     BinaryOp,
     Block,
@@ -78,10 +79,17 @@ from wattslice.ir.rewriting import is_same_text
 from wattslice.ir.walking import LEAVES, expression_regions, expressions_below
 from wattslice.patterns import regex
 from wattslice.workload.instructions.constants import is_counted, with_constants
-from wattslice.workload.instructions.expressions import Expressions, Step, Steps, computes_only, working_type
+from wattslice.workload.instructions.expressions import (
+    Expressions,
+    Step,
+    Steps,
+    computes_only,
+    without_difference,
+    working_type,
+)
 from wattslice.workload.instructions.forwarding import GROUP
 from wattslice.workload.instructions.kinds import Cost, InstructionKind, call_cost
-from wattslice.workload.instructions.operators import is_power
+from wattslice.workload.instructions.operators import FOLD_WORDS, is_power
 from wattslice.workload.instructions.states import few_values, given_in, named_in
 from wattslice.workload.instructions.value_graph import (
     AT_START,
@@ -122,6 +130,8 @@ PARTIAL_UNROLL_SIZE, HALF_UNROLL_SIZE = 60, 87
 """Source operations in a body above which it has two copies, and none."""
 
 
+_FEW_TRIPS = frozenset(range(1, 6))
+"""Iterations of a loop inside another one that is unrolled as all lanes make as many (nvcc 13: 5, not 6)."""
 _SUMS = (BinaryOp.ADD, BinaryOp.SUB)
 _NOTHING = Value(Shape.PLAIN, AT_START)
 _SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
@@ -226,6 +236,11 @@ class Loops(Expressions):
                 following.place = replace(following.place, scale=scale)
             elif head.step is None and head.shape is not Shape.CONSTANT and not is_folded:
                 head.inputs.append(following)
+                if (
+                    following.shape is Shape.BOTH and not level.is_unrolled
+                ):  # each four copies make a number of it
+                    each = 1.0 / min(level.unroll, PARTIAL_UNROLL)
+                    head.cost = ((InstructionKind.ISETP, 2.0 * each), (InstructionKind.LOP, each))
             if isinstance(key, Variable) and level.is_unrolled and has_own_elements(level, key):
                 level.separate.add(head)
             self.environment[key] = head
@@ -287,7 +302,7 @@ class Loops(Expressions):
             unroll = PARTIAL_UNROLL
         elif stmt.unroll is None and simple and is_innermost and size <= HALF_UNROLL_SIZE and is_counted:
             unroll = PARTIAL_UNROLL if size <= PARTIAL_UNROLL_SIZE else 2.0
-            steps_on = stride is None and strides and Trait.MEETS_OTHERS not in body.has
+            steps_on = stride is None and strides and Trait.IN_WARPS not in body.has
             steps_on = steps_on and (constant or not self.is_long_way(stmt))
             is_small = FURTHER_UNROLL * size <= FURTHER_UNROLL_SIZE
             is_plain = size - body.products <= FURTHER_ARITHMETIC
@@ -513,7 +528,11 @@ class Loops(Expressions):
             for variable in _bounds(loop) - frozenset(steps):
                 value = self.environment.get(variable)
                 follows |= variable in counters
-                if variable not in counters and (value is None or value.shape is not Shape.CONSTANT):
+                if variable in counters or (value is not None and value.shape is Shape.CONSTANT):
+                    continue
+                bounds = _shape(loop, self.facts.loops[loop]).bounds
+                starts = (isinstance(strip_casts(one), Read) for one in _starts(loop))
+                if value is None or not any(starts) or not self.is_short_way(bounds, value, is_inside=True):
                     return None
             if follows and Trait.OWN_ARRAY in body.has:
                 trips *= 2.0  # the longest round counts, not the mean
@@ -540,8 +559,11 @@ class Loops(Expressions):
         if stmt.condition is None or not steps:
             return False
         shape = _shape(stmt, self.facts.loops[stmt])
-        if shape.bounds and not shape.has_other_conjuncts and all(map(self.is_fixed_way, shape.bounds)):
-            return True
+        if shape.bounds and not shape.has_other_conjuncts:
+            start = self.environment.get(shape.bounds[0].induction.variable, _NOTHING)
+            is_short = self.is_short_way(shape.bounds, start, is_inside=bool(self.stack))
+            if is_short or all(map(self.is_fixed_way, shape.bounds)):
+                return True
         for expr in walk_expressions(stmt.condition):
             match expr:
                 case Read(place=place) | Increment(target=RegisterPlace() as place):
@@ -598,6 +620,27 @@ class Loops(Expressions):
         if base and may_wrap and not (is_equality or start.is_pointer):
             return False
         return self.base_of(bound.limit) == base
+
+    def is_short_way(self, bounds: tuple[Bound, ...], start: Value, *, is_inside: bool) -> bool:
+        """Whether a few iterations lead to a number from some bits of a word, whatever these are: 64 from
+        `threadIdx.x & 31` by 32. In no other loop the compiler sees that too late, unless it is one.
+        """
+        terms, offset, copies = linear(start)
+        if len(bounds) != 1 or copies or not terms:
+            return False
+        step, limit = bounds[0].induction.distance, bounds[0].limit
+        limit = limit.value if isinstance(limit, Constant) else limit
+        if step is None or not is_power(abs(step)) or not isinstance(limit, int):
+            return False
+        least = most = offset + bounds[0].shift
+        for term, coefficient in terms:
+            mask = self.known.masked.get(term, (term, term))[1].number
+            if mask is None or mask < 0:
+                return False
+            least += min(0, coefficient * int(mask))
+            most += max(0, coefficient * int(mask))
+        trips = {constant_trips(end, step, bounds[0].comparison, limit) for end in (least, most)}
+        return len(trips) == 1 and trips <= (_FEW_TRIPS if is_inside else {1})
 
     def base_of(self, limit: Expr | int) -> frozenset[tuple[Value, int]] | None:
         """What `limit` is a constant distance away from, no terms where it is constant; None: not known."""
@@ -737,8 +780,7 @@ class Loops(Expressions):
                 self.known.powers.add(head)
             self.known.starts[head] = 0.0
             first = initial.number if is_counted else 0.0
-            if first is not None and increment is not None and increment.number is not None:
-                numbers = (first + n * increment.number for n in range(int(level.copies)))
+            if first is not None and (numbers := _numbers(step, increment, first, int(level.copies))):
                 self.known.numbers[head] = {frozenset(((head, n),)): x for n, x in enumerate(numbers)}
             if is_counted and initial.number is not None:
                 self.known.starts[head] = initial.number
@@ -871,13 +913,17 @@ class _Copies(Struct, frozen=True):
 
 def _bounds(loop: Loop) -> frozenset[Variable]:
     """The variables that say where a loop starts and ends."""
+    tests = [] if loop.condition is None else [loop.condition]
+    reads = (expr for top in (*_starts(loop), *tests) for expr in walk_expressions(top))
+    return frozenset(expr.place.variable for expr in reads if isinstance(expr, Read))
+
+
+def _starts(loop: Loop) -> list[Expr]:
+    """What a loop begins with."""
     starts = [stmt.value for stmt in loop.init if isinstance(stmt, Declare) and stmt.value is not None]
-    starts += [
+    return starts + [
         stmt.expr.value for stmt in loop.init if isinstance(stmt, ExprStmt) and isinstance(stmt.expr, Assign)
     ]
-    tests = [] if loop.condition is None else [loop.condition]
-    reads = (expr for top in (*starts, *tests) for expr in walk_expressions(top))
-    return frozenset(expr.place.variable for expr in reads if isinstance(expr, Read))
 
 
 def _rounds(iterations: int) -> int:
@@ -929,6 +975,8 @@ def _needs_sums(loop: Loop, counters: set[Variable]) -> bool:
 
     def needs(expr: Expr) -> bool:
         """Whether `expr` does."""
+        if isinstance(expr, Binary):
+            expr = without_difference(expr)
         if (own := kind(expr)) is not _Follows.OTHERWISE:
             return own is _Follows.IN_SUM
         below = children(expr)
@@ -1119,6 +1167,21 @@ def _is_constant(step: Induction) -> bool:
     return isinstance(_amount(step), Constant | int)
 
 
+def _numbers(step: Induction, increment: Value | None, first: float, copies: int) -> list[float]:
+    """What a variable is in each of the copies of a loop; nothing where that is not known."""
+    amount = _amount(step)
+    factor = amount.value if isinstance(amount, Constant) else amount
+    if increment is not None and increment.number is not None:
+        return [first + n * increment.number for n in range(copies)]
+    type_ = step.variable.type
+    if not isinstance(factor, int) or factor < 0 or type_.is_float or step.op not in FOLD_WORDS:
+        return []
+    found = [first]
+    while len(found) < copies and abs(found[-1]) < 1 << (type_.bits or 64) - 1:  # or it wraps
+        found.append(FOLD_WORDS[step.op](found[-1], factor))
+    return found if len(found) == copies else []
+
+
 def _keeps_powers(step: Induction) -> bool:
     """Whether a step makes a power of two of one."""
     amount = _amount(step)
@@ -1151,13 +1214,15 @@ class Trait(Enum):
     """What there is somewhere in a stretch of code.
 
     `ASSEMBLY`: inline assembly, also in the headers of CUDA: the compiler does not know whether control comes
-    back. `MEETS_OTHERS`: an atomic, a fence, or an exchange between lanes. `LONG_ARM`: an `if` whose first
+    back. `MEETS_OTHERS`: an atomic, a fence, or an exchange between lanes; `IN_WARPS`: but for an atomic that
+    each lane makes for itself. `LONG_ARM`: an `if` whose first
     arm is too long to be predicated, and no short way out.
     """
 
     BARRIER = auto()
     ASSEMBLY = auto()
     MEETS_OTHERS = auto()
+    IN_WARPS = auto()
     LOADS = auto()
     INTRINSIC = auto()
     DIVISION = auto()  # many instructions, but one operation to what unrolls loops
@@ -1484,13 +1549,15 @@ def _note_expressions(top: Expr, facts: CodeFacts, *, is_fast: bool) -> list[Blo
         elif isinstance(expr, Atomic):
             facts.stores[expr.place.space, expr.place.root] = None
             facts.has.add(Trait.MEETS_OTHERS)
+            if expr.place.space is MemorySpace.SHARED or _is_by_warp(expr):
+                facts.has.add(Trait.IN_WARPS)
         elif isinstance(expr, Intrinsic):
             if (number := _straight_code(expr, is_fast=is_fast)) is None:
                 facts.has.add(Trait.INTRINSIC)
             else:
                 facts.instructions += number - sum(number for _, number in own_operations(expr))
             if _EXCHANGE.match(expr.name):
-                facts.has.add(Trait.MEETS_OTHERS)
+                facts.has |= {Trait.MEETS_OTHERS, Trait.IN_WARPS}
             if expr.semantics is Semantics.BARRIER:
                 facts.has.add(Trait.BARRIER)
         elif isinstance(expr, InlinedCall):
@@ -1533,6 +1600,11 @@ def _takes_product(expr: Expr) -> bool:
         case _:
             return False
     return any(isinstance(one, Binary) and one.op is BinaryOp.MUL for one in map(strip_casts, parts))
+
+
+def _is_by_warp(expr: Atomic) -> bool:
+    """Whether a warp may make an atomic for all of its lanes: it adds up integers, or compares them."""
+    return not expr.type.is_float and expr.op not in (AtomicOp.EXCHANGE, AtomicOp.CAS)
 
 
 _EXCHANGE = regex(r"(__)?(shfl|ballot|any|all|match|reduce|uni|syncwarp|threadfence)(_|$)")

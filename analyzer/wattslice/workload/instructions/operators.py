@@ -59,12 +59,15 @@ MOST_NUMBERS = 1024
 """Pairs of numbers, one of each of two constants, that are looked at: what more come to is not known."""
 TRUTH_BITS = 1
 """Bits of an integer that is 0 or 1 because it was a truth value."""
+_AS_IT_IS = (False, 1)
+"""How a truth is used as 0 or 1: not turned, and added."""
+JOINING = {BinaryOp.AND: LogicalOp.AND, BinaryOp.OR: LogicalOp.OR}
+"""Bitwise operators that join two truths to one."""
 
-_FOLD: dict[BinaryOp, Callable[[float, float], float]] = {
-    BinaryOp.ADD: operator.add,
-    BinaryOp.SUB: operator.sub,
-    BinaryOp.MUL: operator.mul,
-}
+MOST_PLACES = 64
+"""Places by which no word is shifted."""
+_Folds = dict[BinaryOp, Callable[[float, float], float]]
+_FOLD: _Folds = {BinaryOp.ADD: operator.add, BinaryOp.SUB: operator.sub, BinaryOp.MUL: operator.mul}
 
 
 def per_operation(bits: int, lanes: int) -> float:
@@ -85,6 +88,24 @@ _BY_LATE: dict[tuple[BinaryOp, str], Cost] = {
     (BinaryOp.MOD, "int32"): ((K.IMAD, 2.0), (K.IADD, 3.0), (K.ISETP, 3.0), (K.MOV, 1.0)),
 }
 """What is left of a division by `warpSize` behind that (SASS of nvcc 13): the optimiser does not know it."""
+
+
+def _up(word: float, places: float) -> float:
+    return int(word) << int(places)
+
+
+def _down(word: float, places: float) -> float:
+    return int(word) >> int(places)
+
+
+def _quotient(word: float, divisor: float) -> float:
+    """`word / divisor` of integers, towards zero; 0 where it has none."""
+    whole = int(abs(word)) // int(abs(divisor)) if divisor else 0
+    return whole if (word < 0) == (divisor < 0) else -whole
+
+
+FOLD_WORDS = _FOLD | {BinaryOp.SHL: _up, BinaryOp.SHR: _down, BinaryOp.DIV: _quotient}
+"""What the compiler makes of two integers."""
 
 
 class LinearForms(Environment):
@@ -174,17 +195,15 @@ class LinearForms(Environment):
         """`(y + 8) * w` where `y * w` is there: that and `8 * w`; so in the copies of a loop over what is
         added, unless they decide whether they need it.
 
-        Not in a loop that moves the row, where pointers advance; nor for one before those that are there.
+        Not in a loop that moves the row itself, where pointers advance; nor above those that are there.
         """
         terms, offset, copies = linear(number)
-        if not terms or pitch.shape is Shape.CONSTANT:
-            return None
-        if counter_in(number) is not None and not copies:
+        is_moved = counter_in(number) is not None and not copies
+        if not terms or pitch.shape is Shape.CONSTANT or is_moved:
             return None
         if copies:
-            if any(
-                copy.place.level is None or copy.place.level.arm_depth < self.arm_depth for copy, _ in copies
-            ):
+            loops = [copy.place.level for copy, _ in copies]
+            if any(loop is None or loop.arm_depth < self.arm_depth for loop in loops):
                 return None
             first = self.linear_value(LinearForm(terms, offset), region, type_.bits)
             further = self.linear_value(LinearForm(copies=copies), region, type_.bits)
@@ -227,7 +246,7 @@ class Operators(LinearForms):
                 self.known.floats[converted] = value
             return converted
         if source.kind is TypeKind.BOOL and target.kind is TypeKind.INT:
-            return self.as_integer(value, region, False, 1)
+            return self.as_integer(value, region, *_AS_IT_IS)
         if source.bits > target.bits and target.bits in (8, 16):
             return self.plain(("narrow", target.bits), region, (value,), ((K.LOP, 1.0),))
         if (source.bits, target.bits) == (32, 64) and source.kind is target.kind is TypeKind.INT:
@@ -282,7 +301,7 @@ class Operators(LinearForms):
             cost = ((K.ISETP, 1.0),) if mask is not None and mask.number == 1 else ()
             return self.shared(("truth", value), region, (value,), Computation(Shape.TRUTH, cost))
         if value.bits == TRUTH_BITS:
-            return value
+            return self.known.truths.get(value, value)
         wide = 2.0 if source.bits == 64 or source.kind is TypeKind.POINTER else 1.0
         return self.plain("truth", region, (value,), ((K.ISETP, wide),))
 
@@ -303,7 +322,10 @@ class Operators(LinearForms):
 
     def as_integer(self, truth: Value, region: int, *how: object) -> Value:
         """A truth as 0 or 1, one for each way `how` it is used."""
-        return self.plain(("bool to int", *how), region, (truth,), ((K.ISETP, 1.0),), TRUTH_BITS)
+        value = self.plain(("bool to int", *how), region, (truth,), ((K.ISETP, 1.0),), TRUTH_BITS)
+        if value.shape is not Shape.CONSTANT and how == _AS_IT_IS:
+            self.known.truths[value] = truth
+        return value
 
     def unary(self, op: UnaryOp, value: Value, type_: Type, region: int) -> Value:
         """A unary operator; float negation and `!` are modifiers of whatever uses them."""
@@ -332,7 +354,8 @@ class Operators(LinearForms):
                 value = self.copied((a, b), region, type_.bits)
                 self.hide(named, value)
                 value.number = number
-                self.known.numbers[value] = _in_copies(op, self.numbers(a), self.numbers(b))
+                folds = FOLD_WORDS if type_.kind is TypeKind.INT else _FOLD
+                self.known.numbers[value] = _in_copies(op, self.numbers(a), self.numbers(b), folds)
             scales = op in (BinaryOp.MUL, BinaryOp.DIV) and self.is_power(b)
             if self.is_power(a) and (scales or op in (BinaryOp.SHL, BinaryOp.SHR)):
                 self.known.powers.add(value)
@@ -514,6 +537,10 @@ class Operators(LinearForms):
             return b if a.number == 1 else self.floating(BinaryOp.MUL, a, b, type_, region)
         if op is BinaryOp.DIV and b.number and _is_power_but_one(b.number):
             return self.floating(BinaryOp.MUL, a, self.constant(1.0 / b.number, type_), type_, region)
+        if op is BinaryOp.DIV and b.number is None and self.are_powers(b):
+            inverse = self.copied((b,), region, bits)
+            self.known.numbers[inverse] = {copy: 1.0 / number for copy, number in self.numbers(b).items()}
+            return self.floating(BinaryOp.MUL, a, inverse, type_, region)
         if op is BinaryOp.MUL or is_fast:
             is_doubled = 2.0 in (a.number, b.number) and not self.is_machine_code  # x + x
             cost = ((add if is_doubled else multiply, lanes * further),)
@@ -563,6 +590,10 @@ class Operators(LinearForms):
             rest = next((one for one in inputs if one.number is None), None)
             if rest is not None and is_power(known + 1) and self.is_settled(rest, int(known) + 1):
                 return self.copied((rest,), region, type_.bits)
+        truths = [self.known.truths[one] for one in inputs if one in self.known.truths]
+        if op in (BinaryOp.AND, BinaryOp.OR) and len(truths) == 2:
+            both = self.both(JOINING[op], truths[0], truths[1], region)  # no numbers are made of them
+            return self.as_integer(both, region, *_AS_IT_IS)
         cost = ((K.LOP, 2.0 if type_.bits == 64 else 1.0),)  # charging.py: how many operators one LOP3 does
         key = ("logic", op, *inputs_key(inputs))
         value = self.shared(key, region, inputs, Computation(Shape.LOGIC, cost, type_.bits))
@@ -685,6 +716,12 @@ class Operators(LinearForms):
             if step.number < 0 or coefficient * step.number * level.unroll % modulus:
                 return False
         return bool(terms)
+
+    def are_powers(self, constant: Value) -> bool:
+        """Whether a constant is a power of two in each copy of a loop, or of a half, or one."""
+        numbers = self.numbers(constant).values()
+        known = (number and (abs(number) == 1 or _is_power_but_one(number)) for number in numbers)
+        return constant.shape is Shape.CONSTANT and bool(numbers) and all(known)
 
     def is_power(self, value: Value) -> bool:
         """Whether a value is a constant power of two, another one in each copy of a loop perhaps."""
@@ -821,15 +858,18 @@ def is_power(number: float) -> bool:
     return number > 0 and number == int(number) and (int(number) & (int(number) - 1)) == 0
 
 
-def _in_copies(op: BinaryOp, a: Numbers, b: Numbers) -> Numbers:
+def _in_copies(op: BinaryOp, a: Numbers, b: Numbers, folds: _Folds = _FOLD) -> Numbers:
     """What `op` makes of two constants in each copy that has both."""
     found: Numbers = {}
-    if op not in _FOLD or len(a) * len(b) > MOST_NUMBERS:
+    is_shift = op in (BinaryOp.SHL, BinaryOp.SHR)
+    if op not in folds or len(a) * len(b) > MOST_NUMBERS:
+        return found
+    if is_shift and not all(0 <= places < MOST_PLACES for places in b.values()):
         return found
     for (of_a, x), (of_b, y) in product(a.items(), b.items()):
         both = of_a | of_b
         if len({counter for counter, _ in both}) == len(both):
-            found[both] = _FOLD[op](x, y)
+            found[both] = folds[op](x, y)
     return found
 
 

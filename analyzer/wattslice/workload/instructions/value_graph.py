@@ -412,12 +412,12 @@ class Knowledge:
         self.quotients: set[Value] = set()  # those that are needed, of a division by what is no number
         self.moduli: dict[Value, Value] = {}  # the remainders beside them
         self.divided: dict[Value, tuple[BinaryOp | None, Value, Value]] = {}  # of what, by what
-        self.rows: dict[
-            tuple[frozenset[tuple[Value, int]], Value], list[Value]
-        ] = {}  # that a pitch multiplies
+        # numbers that are multiplied by the same, by their terms
+        self.rows: dict[tuple[frozenset[tuple[Value, int]], Value], list[Value]] = {}
         self.compared: dict[Value, tuple[BinaryOp, Value, Value]] = {}  # words with a sign: how, with what
         self.one_thread: dict[Value, bool] = {}  # comparisons of threadIdx: whether only one thread passes
         self.halves_alone: dict[Value, LoopLevel] = {}  # of one lane, in which unrolled loop
+        self.truths: dict[Value, Value] = {}  # integers that are 0 or 1: the truth that they were made of
         self.powers: set[Value] = set()  # constants of copies that are powers of two
         self.late: set[Value] = set()  # numbers that only the assembler knows: `warpSize`, what is made of it
         self.naturals: set[Value] = set()  # signed or not, never negative
