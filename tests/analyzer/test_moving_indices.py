@@ -63,11 +63,11 @@ def test_an_index_has_a_name():
 
 
 def test_planes_have_a_stride():
-    """SASS of nvcc 13: 2350 and 3384 instructions; four copies of one IMAD.WIDE for each address."""
+    """SASS of nvcc 13: four copies of one IMAD.WIDE for each address, and an IADD3 for the number added."""
     plane = "for (int k = 1; k < n; k++) {}"
     assert mix_of(plane.format("s += u[(k * h + 7) * w + c] * v[(k * h + c) * w + 5];")).number(K.IMAD) < 1400
     moved = mix_of(plane.format("o[(k * h + c) * w + 1] = u[(k * h + c) * w + 1];"))
-    assert moved.number(K.IMAD) + moved.number(K.IADD) == pytest.approx(1560, rel=0.12)
+    assert moved.number(K.IMAD) + moved.number(K.IADD) == pytest.approx(2704, rel=0.1)
 
 
 def test_an_address_in_shared_memory_may_wrap():

@@ -452,6 +452,8 @@ class Expressions(Memory):
         operation: to one that floats are of, and of a truth that another one joins, the old value is
         converted, and the result back."""
         of_target, working = types
+        if of_target.kind is TypeKind.POINTER and of_target.element is not None:
+            value = self.scaled(value, max(1, of_target.element.size_bytes), region, 64)
         joins = of_target.kind is TypeKind.BOOL and op in JOINING
         if TypeKind.FLOAT not in (of_target.kind, working.kind) and not joins:
             return self.binary(op, old, value, working, region)
