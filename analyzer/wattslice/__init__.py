@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from wattslice.api import *  # noqa: F403
 
 _NAMES = """
-    Advice Analysis ArmAnalysis Assumption Basis BranchClass Diagnostic EnergyRoofline Finding
+    About Advice Analysis ArmAnalysis Assumption Basis BranchClass Diagnostic EnergyRoofline Finding
     FrontendError Held InstructionCount KernelAnalysis KernelSource Launch LaunchSource LineHeat LoopTrips
     MemorySpace MethodWatts OperationCounts Power Precision ProbabilitySource ProfileUse ProgramArguments
     Resources Roofline RooflinePoint RuleChoice RuleChoices Severity SliceAnalysis SourceText SubSlice

@@ -44,13 +44,14 @@ from wattslice.findings.findings import Finding, findings_of
 from wattslice.frontend.project.runs import ProgramArguments
 from wattslice.ir import Diagnostic, MemorySpace, Severity
 from wattslice.ir.operation_counts import OperationCounts
-from wattslice.launches.launch import Assumption, LaunchSource
+from wattslice.launches.launch import About, Assumption, LaunchSource
 from wattslice.workload.instructions.kinds import InstructionCount
 from wattslice_models.energy_roofline import EnergyRoofline, TimeRoofline
 from wattslice_models.program_power import SubSlice
 from wattslice_models.types import Held, Wanted
 
 __all__ = [
+    "About",
     "Advice",
     "Analysis",
     "ArmAnalysis",

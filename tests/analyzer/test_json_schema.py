@@ -74,6 +74,7 @@ NOT_TOLD: dict[type[Any], set[str]] = {
     Power: {"wanted"},
     Work: {"amounts"},
     ArmAnalysis: {"column", "visits", "leaves"},  # for an editor, and for the report on a profile
+    Assumption: {"about"},  # by which the report for people puts alike ones together
     LoopTrips: {"region", "is_most"},  # the assumption about it says so
 }
 """Fields of records that the report leaves out. Whatever else a record gets must be told and described."""
