@@ -3,7 +3,7 @@
 import pytest
 
 from wattslice import ir
-from wattslice.workload.instructions.loops import CodeFacts, Trait, kernel_facts
+from wattslice.workload.instructions.code_facts import CodeFacts, Trait, kernel_facts
 
 from .source_text import kernel_of
 

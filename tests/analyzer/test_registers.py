@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from wattslice import analyze_text, ir
 from wattslice.frontend.c import read_c
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.workload.instructions.code_facts import kernel_facts
 from wattslice.workload.instructions.kinds import Isa
 from wattslice.workload.instructions.liveness import liveness
-from wattslice.workload.instructions.loops import kernel_facts
 from wattslice.workload.instructions.pressure import LOADS_FILL
 from wattslice.workload.instructions.statements import lower
 from wattslice.workload.registers import REGISTERS_OF_A_CALL, estimate_registers, register_pressure

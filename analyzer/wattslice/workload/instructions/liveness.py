@@ -31,10 +31,11 @@ from wattslice.ir.accesses import register_assignments
 from wattslice.ir.c_arithmetic import fold, wrapped
 from wattslice.ir.loops import Induction, LoopShape, shape_of
 from wattslice.ir.loops import constant_trips as trips_to
+from wattslice.workload.instructions.code_facts import kernel_facts
 from wattslice.workload.instructions.constants import with_constants
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.kinds import Isa
-from wattslice.workload.instructions.loops import TripCounts, kernel_facts
+from wattslice.workload.instructions.loops import TripCounts
 from wattslice.workload.instructions.pressure import Pressure, pressure, width
 from wattslice.workload.instructions.statements import lower
 from wattslice.workload.instructions.value_graph import LoopLevel, Value, chain

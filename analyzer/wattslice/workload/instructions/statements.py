@@ -48,10 +48,12 @@ from wattslice.ir.loops import written_below
 from wattslice.ir.objects import objects, part_of
 from wattslice.workload.instructions.chains import NO_CHAIN, Chain, Chains
 from wattslice.workload.instructions.charging import Charge, Pass, Request, charges
+from wattslice.workload.instructions.code_facts import Trait
 from wattslice.workload.instructions.constants import with_constants
+from wattslice.workload.instructions.counters import expr_is_transparent
 from wattslice.workload.instructions.expressions import ONE_THREAD, At, Step, Steps, drive
 from wattslice.workload.instructions.kinds import Cost, InstructionCount, InstructionKind, Isa
-from wattslice.workload.instructions.loops import Loops, Trait, TripCounts, expr_is_transparent, loop_trips
+from wattslice.workload.instructions.loops import Loops, TripCounts, loop_trips
 from wattslice.workload.instructions.memory import Predicated
 from wattslice.workload.instructions.operators import counted_up, is_minimum, is_there, is_updated
 from wattslice.workload.instructions.states import may_skip
