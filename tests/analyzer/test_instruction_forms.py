@@ -1609,6 +1609,14 @@ def test_one_lane_does_what_a_warp_adds_to_one_address(body: str, executed: int)
     assert atomic_mix(body).total == executed
 
 
+def test_shared_memory_counts_up_by_itself_where_nobody_needs_the_result():
+    around = "__shared__ int s; if (threadIdx.x == 0) s = 0; __syncthreads(); {} __syncthreads(); b[i] = s"
+    counted = atomic_mix(around.format("atomicAdd(&s, 1);") + ";").total
+    assert counted == pytest.approx(14, abs=0.1)  # SASS of nvcc 13: ATOMS.POPC.INC
+    used = atomic_mix(around.format("int q = atomicAdd(&s, 1);") + " + q;").total
+    assert used == pytest.approx(24, abs=1.1)
+
+
 @pytest.mark.parametrize(
     ("condition", "is_elected"),
     [  # of SASS of nvcc 13 for sm_80

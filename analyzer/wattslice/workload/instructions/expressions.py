@@ -265,7 +265,9 @@ class Expressions(Memory):
                 agreed.inputs.append(self.first("lane", ((K.MOV, 1.0),), is_uniform=False))
             else:
                 agreed.beside = result
-            inputs.append(agreed)
+            # ATOMS counts up by itself where nobody needs the result
+            counts = place.space is MemorySpace.SHARED and expr.op is AtomicOp.ADD and operands[0].number == 1
+            (result.inputs if counts else inputs).append(agreed)
         else:
             cost += self.moved_operands(expr, operands, inputs, region, loop)
         self.root(region, (*cost, *(((K.IADD, 1.0),) if scales else ())), [*inputs, *operands])
