@@ -110,6 +110,9 @@ LOST = [
     ("the best of elapsed times", "float ms = 0, best = 9; cudaEvent_t s; int a = 3;"
      "for (int i = 4; i < 7; i++) { cudaEventElapsedTime(&ms, s, s); if (ms < best) { best = ms; a = i; } }"),
     ("the clock", "timeval t = {}; gettimeofday(&t, 0); int a = t.tv_usec + 2;"),
+    ("behind an address that was lost", "int a = 3, *p = &a; lost::pick(&p); a = 5; *p = 9;"),
+    ("behind an address in a record that was lost", "struct { int n, *at; } one; int a = 3; one.at = &a;"
+     "lost::pick(&one); a = 5; *one.at = 9;"),
     ("a wait", "cudaEvent_t e; int a = 3; while (cudaEventQuery(e) == cudaErrorNotReady) a++;"),
     ("a stream at work", "int a = 3; if (cudaStreamQuery(0) == cudaErrorNotReady) a = 9;"),
     ("the pitch of a volume", "cudaPitchedPtr p = {}; cudaMalloc3D(&p, make_cudaExtent(100, 4, 4));"

@@ -299,6 +299,18 @@ def test_what_a_dropped_call_launches_is_told(tmp_path, body, truth):
     assert {argument for _, argument, is_known in truth if not is_known} <= told
 
 
+def test_which_overload_a_dropped_call_runs_is_not_known(tmp_path):
+    text = f"{KERNEL}void run(int n) {{ k<<<4, 32>>>(1); }} void run(float n) {{ k<<<8, 32>>>(2); }}\n"
+    found = launches(tmp_path, f"{text}int main() {{ {UNKNOWN} run(n); }}")
+    assert {(one.grid[0], one.times) for one in found} == {(4, None), (8, None)}
+
+
+def test_a_dropped_call_of_a_static_method_has_no_object(tmp_path):
+    text = f"{KERNEL}struct S {{ static void go(int n, int m) {{ k<<<m, 32>>>(n); }} }};\n"
+    found = launches(tmp_path, f"{text}int main() {{ {UNKNOWN} S::go(7, 4); S::go(n, 6); }}")
+    assert {(one.grid[0], one.source) for one in found} == {(n, LaunchSource.HOST_CODE) for n in (4, 6)}
+
+
 def test_a_dropped_call_in_a_loop_may_run_any_number_of_times(tmp_path):
     text = f"{KERNEL}void run(int n) {{ k<<<n, 32>>>(4); }}\n"
     text += f"int main() {{ {UNKNOWN} while (lost::more()) run(n); }}"
