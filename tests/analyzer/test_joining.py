@@ -86,6 +86,22 @@ def test_each_launch_of_an_included_kernel_is_told_once(folder: Path):
     assert sorted(told(run("main.cu", "k1.cu", "k2.cu"))) == LAUNCHED
 
 
+@pytest.mark.parametrize(("second", "times"), [(7, None), (3, 3)])
+def test_programs_that_share_a_kernel_may_launch_it_differently_often(
+    folder: Path, second: int, times: int | None
+):
+    (folder / "k1.cuh").write_text(KERNEL.replace("NAME", "k1"))
+    (folder / "run.cuh").write_text("void go(float *x) { k1<<<16, 256>>>(x, 4096); }\n")
+    for name, number in (("one", 3), ("two", second)):
+        main = f"int main() {{ for (int i = 0; i < {number}; i++) go(0); }}"
+        write(folder, **{name: f'#include "k1.cuh"\n#include "run.cuh"\n{main}'})
+    (kernel,) = run("one.cu", "two.cu").kernels
+    assert kernel.launch.times == times
+    assert times is not None or kernel.launch.times_unknown == (
+        "several programs launch it: 3 times from one.cu, 7 times from two.cu"
+    )
+
+
 def test_a_file_has_the_name_it_was_given(folder: Path):
     write(folder, k1=KERNEL.replace("NAME", "k1"), k2=KERNEL.replace("NAME", "k2"), main=MAIN)
     (folder / "sub").mkdir()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
@@ -125,13 +125,42 @@ def _each_launch_once(results: tuple[FileAnalysis, ...]) -> tuple[FileAnalysis, 
             compiled = result.file if is_ptx(result.file) else ""
             definitions[*kernel.source.place, kernel.name, compiled].append(_Told(kernel, number))
     kept: defaultdict[int, set[int]] = defaultdict(set)
+    unsure: dict[int, str] = {}
     for group in definitions.values():
-        for told in group if len({told.by for told in group}) == 1 else _worth_telling(group):
+        if len({told.by for told in group}) == 1:
+            worth = group
+        else:
+            worth = _worth_telling(group)
+            unsure |= _differently_often(worth, group, results)
+        for told in worth:
             kept[told.by].add(id(told.kernel))
     return tuple(
-        result if len(kept[number]) == len(result.kernels) else _only(result, kept[number])
+        result
+        if len(kept[number]) == len(result.kernels) and unsure.keys().isdisjoint(map(id, result.kernels))
+        else _only(result, kept[number], unsure)
         for number, result in enumerate(results)
     )
+
+
+def _differently_often(
+    worth: Sequence[_Told], group: Sequence[_Told], results: Sequence[FileAnalysis]
+) -> dict[int, str]:
+    """Why the number of a launch is not known, by the `id` of its kernel: several programs make it, which
+    share its source, and each another number of times.
+    """
+    numbers: defaultdict[Hashable, defaultdict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for told in group:
+        if told.kernel.launch.times is not None:
+            numbers[told.launch][told.by].append(told.kernel.launch.times)
+    found: dict[int, str] = {}
+    for told in worth:
+        each = {by: sum(times) for by, times in numbers[told.launch].items()}
+        if told.kernel.launch.times is not None and len(set(each.values())) > 1:
+            programs = [
+                f"{total} time{'s' * (total != 1)} from {results[by].file}" for by, total in each.items()
+            ]
+            found[id(told.kernel)] = f"several programs launch it: {', '.join(programs)}"
+    return found
 
 
 def _worth_telling(group: Sequence[_Told]) -> list[_Told]:
@@ -158,12 +187,22 @@ def _worth_telling(group: Sequence[_Told]) -> list[_Told]:
     return [told for told in best if speaker[told.launch] == told.by]
 
 
-def _only(result: FileAnalysis, ids: set[int]) -> FileAnalysis:
+def _unsure_of(kernel: KernelAnalysis, unsure: Mapping[int, str]) -> KernelAnalysis:
+    why = unsure.get(id(kernel))
+    return (
+        kernel
+        if why is None
+        else replace(kernel, launch=replace(kernel.launch, times=None, times_unknown=why))
+    )
+
+
+def _only(result: FileAnalysis, ids: set[int], unsure: Mapping[int, str]) -> FileAnalysis:
     """A result without the kernels that are not of these `id`, and without what it says of them.
 
-    Of a file whose kernels are all told by others, they tell everything: they have read it, too.
+    Of a file whose kernels are all told by others, they tell everything: they have read it, too. How often
+    those of `unsure` are launched is not known.
     """
-    kept = tuple(kernel for kernel in result.kernels if id(kernel) in ids)
+    kept = tuple(_unsure_of(kernel, unsure) for kernel in result.kernels if id(kernel) in ids)
     gone = [kernel for kernel in result.kernels if id(kernel) not in ids]
     files = {kernel.source.file for kernel in gone} - {kernel.source.file for kernel in kept}
     spans = {(*kernel.source.place, kernel.source.end_line) for kernel in gone}
