@@ -43,9 +43,9 @@ class Tile(Struct, frozen=True):
     def moved_together(self, bits: int) -> int:
         """Elements of `bits` that an access of global memory moves (SASS of nvcc 13, sm_80): those of a word,
         two sums; turned, one, but for halves: MOVM turns them in registers."""
-        if not self.is_operand:
-            return 1 if self.is_turned else 2
-        return max(1, _WORD // bits) if not self.is_turned or bits == _WORD // 2 else 1
+        if self.is_turned and bits != _WORD // 2:
+            return 1
+        return max(1, _WORD // bits) if self.is_operand else 2
 
 
 def tile_of(use: str, m: int, n: int, k: int, *, is_column_major: bool) -> Tile:
