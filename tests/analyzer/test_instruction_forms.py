@@ -1609,6 +1609,10 @@ def test_one_lane_does_what_a_warp_adds_to_one_address(body: str, executed: int)
     assert atomic_mix(body).total == executed
 
 
+def test_a_division_by_what_is_cut_to_nothing_is_counted():
+    assert mix_of("int zero = 0.5; for (int j = 0; j < 4; j++) a[j] = i / (j * zero + zero);").total > 0
+
+
 def test_shared_memory_counts_up_by_itself_where_nobody_needs_the_result():
     around = "__shared__ int s; if (threadIdx.x == 0) s = 0; __syncthreads(); {} __syncthreads(); b[i] = s"
     counted = atomic_mix(around.format("atomicAdd(&s, 1);") + ";").total

@@ -33,6 +33,8 @@ MAX_STEPS = 60_000
 """Steps for all of a program together; about a fifth of a second."""
 MAX_STEPS_OF_ALL_READINGS = 150_000
 """Steps of reading the same host code again and again, with other values for variables."""
+CHEAP_STEPS = 8_000
+"""Steps up to which code is read once more together with files that only tell how often it launches."""
 MIN_STEPS = 4_000
 """Steps that every entry point may take, however many the others took."""
 
@@ -47,6 +49,11 @@ class HostCode:
     def __init__(self, program: ir.Program, gpu: Gpu, sites: frozenset[ir.LaunchCall] | None = None) -> None:
         self._programs = [_OneProgram(one, gpu, sites) for one in _programs_in(program)]
         self.sites = frozenset[ir.LaunchCall]().union(*(one.sites for one in self._programs))
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether what was read so far took no more than `CHEAP_STEPS`."""
+        return all(one.steps_taken <= CHEAP_STEPS for one in self._programs)
 
     def lacking(self, given: ProgramArguments | None = None) -> frozenset[str]:
         """Names of scalar variables and members that a reading without pins never finds known."""
@@ -197,6 +204,11 @@ class _OneProgram:
         self.asks_for_gpus = False
         every = frozenset[ir.LaunchCall]().union(*(self._graph.launches_from(f) for f in program.functions))
         self.sites = every if sites is None else sites
+
+    @property
+    def steps_taken(self) -> int:
+        """Of all readings so far."""
+        return MAX_STEPS_OF_ALL_READINGS - self._steps_left
 
     @property
     def file(self) -> str:

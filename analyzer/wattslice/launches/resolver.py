@@ -264,7 +264,7 @@ def resolve_launches(
     if arguments is not None:
         assumed = host.lacking(arguments) if pins else assumed
         instances = _as_run(instances, host.launches(pins, arguments, assumed), arguments)
-    if was_complete and any(map(_lacks_times, instances)):
+    if was_complete and host.is_cheap and any(map(_lacks_times, instances)):
         wider = _with_what_they_use(program, around)
         found, other = (), host
         if wider is not program:

@@ -100,7 +100,7 @@ def _down(word: float, places: float) -> float:
 
 def _quotient(word: float, divisor: float) -> float:
     """`word / divisor` of integers, towards zero; 0 where it has none."""
-    whole = int(abs(word)) // int(abs(divisor)) if divisor else 0
+    whole = int(abs(word)) // int(abs(divisor)) if abs(divisor) >= 1 else 0
     return whole if (word < 0) == (divisor < 0) else -whole
 
 
