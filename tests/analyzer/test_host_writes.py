@@ -619,10 +619,3 @@ H *make(int n) { H *h = new H; h->n = n; h->p = new int; *h->p = n; return h; }
 """
     (launch,) = launches(tmp_path, f"{head} int main() {{ {body} }}")
     assert launch.source is LaunchSource.ASSUMED
-
-
-@pytest.mark.parametrize("table", ["int *t[2] = {&a, &b};", "std::vector<int *> t{&a, &b};"])
-def test_what_an_address_that_was_lost_may_lead_to_keeps_its_name(tmp_path, table):
-    body = f"int a = 3, b = 4; {table} lost::shuffle(t); a = 5; *t[0] = 9; k<<<a, 32>>>(7);"
-    (launch,) = launches(tmp_path, f"{HEAD}{KERNEL}int main() {{ {body} }}")
-    assert launch.assumptions[0].message.startswith("'a' is set by shuffle()")

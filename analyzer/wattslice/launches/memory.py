@@ -990,9 +990,6 @@ class Memory:
             name = storage.name
             named = ((key, members.get(key)) for key in keys)
             lost |= {key: replace(why, variable=f"{name}{one.name}") for key, one in named if one is not None}
-        cells = storage.cells
-        addresses = [key for key in lost if (before := cells.get(key)) is not None and may_point(before)]
-        lost |= {key: _with_places(lost[key], cells[key]) for key in addresses}
         self._put_all(storage, lost)
 
     def forget_behind(self, pointer: Pointer, why: Unknown) -> None:
@@ -1206,11 +1203,6 @@ def _named(value: Value, storage: Storage, offset: int) -> Value:
         name = storage.name_at(offset)
         return value if name is None else replace(value, variable=name)
     return value
-
-
-def _with_places(why: Value, before: Value) -> Value:
-    """`why`, of what was an address: perhaps it still is, and a write through it changes what is there."""
-    return replace(why, around=places_of(before), is_anywhere=True) if isinstance(why, Unknown) else why
 
 
 def _lost(why: Unknown, storage: Storage, offset: int) -> Value:
