@@ -3,10 +3,12 @@
 import pytest
 
 from wattslice import ir
+from wattslice.ir import BinaryOp
 from wattslice.ir.accesses import is_written_alike
 from wattslice.ir.walking import evaluations
 from wattslice.workload.instructions import InstructionMix, isa_of, lower_instructions
 from wattslice.workload.instructions.kinds import InstructionKind as K
+from wattslice.workload.instructions.operators import FOLD_WORDS
 from wattslice.workload.instructions.statements import written_instructions
 from wattslice_models.gpu import load_gpu
 
@@ -1609,8 +1611,9 @@ def test_one_lane_does_what_a_warp_adds_to_one_address(body: str, executed: int)
     assert atomic_mix(body).total == executed
 
 
-def test_a_division_by_what_is_cut_to_nothing_is_counted():
-    assert mix_of("int zero = 0.5; for (int j = 0; j < 4; j++) a[j] = i / (j * zero + zero);").total > 0
+def test_a_quotient_by_what_is_cut_to_nothing_is_none():
+    quotient = FOLD_WORDS[BinaryOp.DIV]
+    assert (quotient(7, 0.5), quotient(7, 0), quotient(-7, 2), quotient(7, -1)) == (0, 0, -3, -7)
 
 
 def test_shared_memory_counts_up_by_itself_where_nobody_needs_the_result():
