@@ -5,7 +5,8 @@ from types import ModuleType
 from wattslice import ir
 from wattslice.frontend.cuda.read import read_cuda
 from wattslice.ir import walking
-from wattslice.launches import launches, memory as host_memory
+from wattslice.launches import launches
+from wattslice.launches import memory as host_memory
 from wattslice.launches.launches import launched_by, launches_kernel
 from wattslice.launches.memory import Memory, Storage, Unknown
 
