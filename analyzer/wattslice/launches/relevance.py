@@ -11,6 +11,7 @@ alone decides (`PassedJump`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TypeVar
 
 from msgspec import Struct, field
@@ -24,6 +25,7 @@ from wattslice.launches.host_api import base_of, symbol_of
 from wattslice.launches.layouts import NUMBERS
 from wattslice.launches.memory import INPUT_STREAMS, TEXT_STREAMS, is_text_object
 from wattslice.launches.tensors import is_check
+from wattslice.patterns import regex
 
 
 class ScalarType(Struct, frozen=True):
@@ -291,16 +293,38 @@ def _behind(type_: ir.Type) -> frozenset[Location]:
 
 
 def _behind_members(type_: ir.Type, depth: int = 0) -> frozenset[ScalarType]:
-    """What the pointers in a record reach."""
+    """What the pointers in a record reach; of a container of a library, whose elements its name alone tells,
+    anything, if they may be or hold pointers.
+    """
+    if not type_.fields and type_.kind is ir.TypeKind.RECORD and _may_hold_pointers(type_.name):
+        return frozenset((ANYTHING,))
     found: set[ScalarType] = set()
     for member in type_.fields if depth < _DEEPEST_MEMBERS else ():
-        if member.type.kind is ir.TypeKind.POINTER and member.type.element is not None:
-            found |= scalar_types(member.type.element)
-            found |= _behind_members(member.type.element, depth + 1)
-        elif member.type.kind is ir.TypeKind.RECORD:
-            found |= _behind_members(member.type, depth + 1)
+        inner = member.type
+        while inner.kind is ir.TypeKind.ARRAY and inner.element is not None:
+            inner = inner.element
+        if inner.kind is ir.TypeKind.POINTER and inner.element is not None:
+            found |= scalar_types(inner.element)
+            found |= _behind_members(inner.element, depth + 1)
+        elif inner.kind is ir.TypeKind.RECORD:
+            found |= _behind_members(inner, depth + 1)
     return frozenset(found)
 
+
+@lru_cache(maxsize=1024)
+def _may_hold_pointers(name: str) -> bool:
+    """Whether the elements of a container of this name may be more than numbers, texts and containers."""
+    container, _, elements = name.removeprefix("const ").partition("<")
+    is_followed = container in _FOLLOWED and container not in (*INPUT_STREAMS, *TEXT_STREAMS)
+    return is_followed and ("*" in elements or not _PLAIN_WORDS.issuperset(_WORD.findall(elements)))
+
+
+_WORD = regex(r"[A-Za-z_]\w*")
+_PLAIN_WORDS = frozenset(
+    "const unsigned signed char short int long float double bool size_t wchar_t half __half std string "
+    "basic_string char_traits allocator vector deque list array map set unordered_map unordered_set pair tuple "
+    "less greater hash equal_to int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t".split()
+)
 
 _ARGUMENT_TYPES = (
     *(ScalarType(ir.TypeKind.INT, bits) for bits in (8, 16, 32, 64)),

@@ -1098,7 +1098,7 @@ def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) ->
     key = node.raw.data0
     where = body.location(initializer)
     if isinstance(where, RegisterPlace):
-        body.names[key] = where
+        body.names[key] = body.bindings[node.spelling] = where
         return []
     type_ = body.type(node)
     if where is None and body.is_host and must_name_an_object(node.type):
@@ -1119,7 +1119,7 @@ def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) ->
     )
     note_pointer(body, pointer, (), where.address)
     handle = Read(RegisterPlace(pointer, (), pointer.type), pointer.type, span)
-    body.names[key] = Cell(handle, where.space, where.type, where.root)
+    body.names[key] = body.bindings[node.spelling] = Cell(handle, where.space, where.type, where.root)
     return [ir.Declare(pointer, where.address, body.region(), span)]
 
 
