@@ -400,7 +400,7 @@ def test_one_of_perhaps_several_gpus_is_assumed(tmp_path, query):
     }}"""
     a, *b = launches(tmp_path, text)
     assert [(launch.grid[0], launch.source, launch.times) for launch in (a, *b)] == [
-        (4096, LaunchSource.HOST_CODE, 1),
+        (4096, LaunchSource.ASSUMED, 1),
         (3, LaunchSource.HOST_CODE, 1),
         (5, LaunchSource.HOST_CODE, 1),
     ]

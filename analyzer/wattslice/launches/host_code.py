@@ -22,7 +22,7 @@ from wattslice.launches.call_graph import call_graph
 from wattslice.launches.command_line import doubt_environment
 from wattslice.launches.data_files import DataFiles
 from wattslice.launches.evaluator import BudgetExceededError
-from wattslice.launches.instances import TIMES_OF, LaunchInstance, values_of, without_dead
+from wattslice.launches.instances import GEOMETRY_OF, TIMES_OF, LaunchInstance, values_of, without_dead
 from wattslice.launches.interpreter import Interpreter
 from wattslice.launches.layouts import NUMBERS, scalars_of
 from wattslice.launches.memory import Memory, SizesAsked, Storage, Unknown
@@ -103,9 +103,6 @@ class HostCode:
         if len(self._programs) >= MAX_CALLERS:
             found = [replace(i, times=_NOT_EVERY_PROGRAM) for i in found]
         return tuple(found)
-
-
-GEOMETRY_OF = "the grid or block of"
 
 
 def _decided(told: Sequence[LaunchInstance], doubted: Sequence[LaunchInstance]) -> dict[Place, str]:

@@ -22,6 +22,7 @@ from wattslice.launches.agreement import extent_of, number_of
 from wattslice.launches.control_flow import NOT_COME
 from wattslice.launches.host_api import ON_THE_DEVICE
 from wattslice.launches.instances import (
+    GEOMETRY_OF,
     TIMES_OF,
     AssumedVariable,
     Geometry,
@@ -414,6 +415,7 @@ def _cells(value: Value) -> Iterable[Value]:
 def _source(chosen: LaunchInstance, *, is_run: bool) -> LaunchSource:
     is_assumed = any(variable.is_of_geometry for variable in chosen.assumed)
     is_assumed |= chosen.sample is not None and chosen.sample.is_of_geometry
+    is_assumed |= any(one.what == GEOMETRY_OF and not one.is_of_argc for one in chosen.decided)
     if not is_read(chosen) or is_assumed or not (is_run or chosen.is_as_written):
         return LaunchSource.ASSUMED
     return LaunchSource.HOST_CODE if chosen.given is None else LaunchSource.ARGUMENTS

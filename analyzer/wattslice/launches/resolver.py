@@ -21,8 +21,9 @@ from wattslice.launches.agreement import agreed_sizes, steps_of
 from wattslice.launches.assumed_variables import with_assumed_variables
 from wattslice.launches.call_graph import call_graph
 from wattslice.launches.control_flow import NOT_COME
-from wattslice.launches.host_code import ARGC, ENVIRONMENT, GEOMETRY_OF, GPUS, HostCode, Place
+from wattslice.launches.host_code import ARGC, ENVIRONMENT, GPUS, HostCode, Place
 from wattslice.launches.instances import (
+    GEOMETRY_OF,
     Decision,
     LaunchInstance,
     is_read,
