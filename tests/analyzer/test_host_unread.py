@@ -508,7 +508,7 @@ __global__ void k(int n) {}
 @pytest.mark.parametrize(
     ("body", "is_known"),
     [
-        ("std::vector<std::shared_ptr<S>> v{std::make_shared<S>(S{7})}; shared(v); k<<<v[0]->n, 32>>>(1);", 0),
+        ("std::vector<std::shared_ptr<S>> v{std::make_shared<S>(S{7})}; shared(v);k<<<v[0]->n, 32>>>(1);", 0),
         ("std::vector<S *> v{new S{7}}; plain(v); k<<<v[0]->n, 32>>>(1);", 0),
         ("Four v = {new S{7}}; four(v); k<<<v[0]->n, 32>>>(1);", 0),
         ("Net a; a.v.push_back(std::make_shared<S>(S{7})); whole(a); k<<<a.v[0]->n, 32>>>(1);", 0),

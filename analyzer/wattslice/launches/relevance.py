@@ -320,11 +320,12 @@ def _may_hold_pointers(name: str) -> bool:
 
 
 _WORD = regex(r"[A-Za-z_]\w*")
-_PLAIN_WORDS = frozenset(
-    "const unsigned signed char short int long float double bool size_t wchar_t half __half std string "
-    "basic_string char_traits allocator vector deque list array map set unordered_map unordered_set pair tuple "
-    "less greater hash equal_to int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t".split()
-)
+_NUMBERS_AND_TEXTS = """
+    const unsigned signed char short int long float double bool size_t wchar_t half __half std string
+    basic_string char_traits allocator vector deque list array map set unordered_map unordered_set pair tuple
+    less greater hash equal_to int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
+"""
+_PLAIN_WORDS = frozenset(_NUMBERS_AND_TEXTS.split())
 
 _ARGUMENT_TYPES = (
     *(ScalarType(ir.TypeKind.INT, bits) for bits in (8, 16, 32, 64)),
