@@ -438,8 +438,40 @@ def test_a_kernel_that_another_launches_is_not_said_to_have_no_launch(tmp_path, 
     found = {launch.kernel.name: launch.assumptions for launch in launches(tmp_path, text)}
     line = 3 if helper.startswith("b") else 2
     assert found["a"] == ()
-    assert f"device code launches it (line {line}), no host code in this file" in found["b"][0].message
+    who = "kernel a on the device" if helper.startswith("b") else "device code"
+    assert (
+        f"number unknown: {who} launches it (line {line}), no host code in this file" in found["b"][0].message
+    )
     assert "no launch in this file" in found["c"][0].message
+
+
+@pytest.mark.parametrize(
+    ("configuration", "grid", "block", "what"),
+    [
+        ("4, 64", 4, 64, "number unknown"),
+        ("n / SIZE, SIZE", None, 128, "grid unknown"),
+        ("BLOCKS, COUNT, 0, s", 6, 32, "number unknown"),
+        ("n, n / 2", None, None, "grid and block unknown"),
+    ],
+)
+def test_a_launch_on_the_device_tells_who_makes_it_and_its_numbers(
+    tmp_path, configuration, grid, block, what
+):
+    text = f"""#define SIZE 128
+    #define BLOCKS (6)
+    constexpr int COUNT = 32;
+    __global__ void b(int n) {{}}
+    __global__ void a(int n) {{
+        cudaStream_t s;
+        b<<<{configuration}>>>(n);
+    }}
+    int main() {{ a<<<3, 64>>>(1); }}"""
+    (launch,) = (one for one in launches(tmp_path, text) if one.kernel.name == "b")
+    assert launch.times_unknown == "kernel a on the device launches it (line 7)"
+    assert launch.assumptions[0].message.startswith(f"{what}: {launch.times_unknown}, no host code")
+    assert launch.grid[0] == grid or grid is None
+    assert launch.block[0] == block or block is None
+    assert launch.source is LaunchSource.ASSUMED
 
 
 def test_a_launch_in_a_comment_is_none(tmp_path):

@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice import ir
@@ -38,6 +39,7 @@ from wattslice.launches.kernel_shape import NOTHING, default_block, default_grid
 from wattslice.launches.launch import (
     MAX_BLOCK,
     MAX_GRID,
+    NOT_FOUND,
     About,
     Assumption,
     CapturedValue,
@@ -576,35 +578,49 @@ def _by_launch(kernel: ir.Kernel) -> str:
 # ----------------------------------------------------------------------------- stated defaults
 
 
+class DeviceLaunch(Struct, frozen=True):
+    """A launch in device code: who makes it; grid and block where they are plain numbers."""
+
+    launcher: str
+    line: int
+    grid: Dim3 | None
+    block: Dim3 | None
+
+
 def assumed_launch(
     kernel: ir.Kernel,
     gpu: Gpu,
     *,
     is_c: bool,
     is_read: bool = True,
-    device_line: int | None = None,
+    on_device: DeviceLaunch | None = None,
     given_to: tuple[int, str] | None = None,
     written: int | None = None,
     wanted: Sequence[str] = (),
 ) -> KernelLaunch:
     """The launch of a kernel about which nothing is known; a C function runs in one thread.
 
-    `is_read`: whether all of the file could be read. `device_line`: of device code that launches it.
+    `is_read`: whether all of the file could be read. `on_device`: how device code launches it.
     `given_to`: the line and name of a call with it that is not followed, which may launch it. `written`: the
     line of what looks like a launch of it and was not read as one, `wanted`: macros it is there with.
     """
     grid, block = ((1, 1, 1), (1, 1, 1)) if is_c else (default_grid(kernel, gpu), default_block(kernel))
     reason = "nothing in this file calls it from main" if is_c else "no launch in this file"
-    if device_line is not None:
-        reason = f"device code launches it (line {device_line}), no host code in this file"
+    what, times = "launch unknown", NOT_FOUND
+    if on_device is not None:
+        grid, block = on_device.grid or grid, on_device.block or block
+        is_known = on_device.grid is not None and on_device.block is not None
+        what = f"{'number' if is_known else _what(on_device.grid, on_device.block)} unknown"
+        times = f"{on_device.launcher} launches it (line {on_device.line})"
+        reason = f"{times}, no host code in this file does"
     elif given_to is not None:
-        reason = f"no launch is read: line {given_to[0]} gives it to {given_to[1]}(), not followed"
+        times = reason = f"no launch is read: line {given_to[0]} gives it to {given_to[1]}(), not followed"
     elif written is not None:
-        reason = (
+        times = reason = (
             f"no launch is read: that of line {written} is left out by #if, in a comment, or not understood"
         )
         if wanted:
-            reason += f" (it is there with {' '.join(f'-D {name}' for name in wanted)})"
+            times = reason = f"{reason} (it is there with {' '.join(f'-D {name}' for name in wanted)})"
     reason += "" if is_read else ", as far as it could be read"
     return KernelLaunch(
         kernel,
@@ -614,7 +630,8 @@ def assumed_launch(
         LaunchSource.ASSUMED,
         None,
         tuple(None for _ in kernel.parameters),
-        assumptions=(_assumed(kernel, grid, block, kernel.span.line, "launch unknown", Unknown(reason)),),
+        assumptions=(_assumed(kernel, grid, block, kernel.span.line, what, Unknown(reason)),),
+        times_unknown=times,
     )
 
 
