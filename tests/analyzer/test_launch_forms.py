@@ -427,6 +427,16 @@ def test_one_gpu_is_told_where_a_program_asks_for_two(tmp_path, grid, blocks, so
     assert any(one.message.startswith(told) for one in launch.assumptions)
 
 
+@pytest.mark.parametrize(("least", "times"), [(1, 1), (2, None)])
+def test_a_program_that_ends_without_two_gpus_launches_nothing(tmp_path, least, times):
+    check = f'int gpus; check(cudaGetDeviceCount(&gpus)); if (gpus < {least}) {{ puts("more"); return 0; }}'
+    head = f'#include <cstdio>\n{K}void check(cudaError_t e) {{ if (e) puts("failed"); }}'
+    (launch,) = launches(tmp_path, f"{head} int main() {{ {check} k<<<4096, 64>>>(7); }}")
+    assert (launch.grid, launch.arguments, launch.times) == ((4096, 1, 1), (7,), times)
+    told = "one GPU assumed: that decides that the program does not launch k"
+    assert (told in [one.message for one in launch.assumptions]) is (times is None)
+
+
 @pytest.mark.parametrize("helper", ["b<<<2, 32>>>(n);", "inner(n);"])
 def test_a_kernel_that_another_launches_is_not_said_to_have_no_launch(tmp_path, helper):
     inner = "__global__ void b(int n);\n__device__ void inner(int n) { b<<<2, 32>>>(n); }"

@@ -4,8 +4,8 @@ Reference computations, checks of results and reports of times make up most host
 Relevant are the statements that launch, that define what a launch's configuration or arguments are computed
 from, and those that decide whether these run. The slice does not follow the order of statements. A check
 without such a statement in it (`if (errors) return 1;`) counts when what it tests is relevant anyway, or is
-constant, also in a function that it is given to; else it is taken to pass. That is told where the environment
-alone decides (`PassedJump`).
+constant, also in a function that it is given to, or the number of GPUs; else it is taken to pass. That is
+told where the environment alone decides (`PassedJump`).
 """
 
 from __future__ import annotations
@@ -107,6 +107,7 @@ class DefUseReader:
         self._own_addresses: set[ir.Expr] = set()
         self.escaped: set[ir.Variable] = set()
         self.addressed: set[ir.Variable] = set()  # whose addresses somebody takes
+        self.numbers_of_gpus: set[ir.Variable] = set()
         self.references: list[tuple[ir.Variable, ir.Variable]] = []
         self.reached: list[tuple[Location, frozenset[ScalarType]]] = []  # by pointers to elements
 
@@ -169,6 +170,9 @@ class DefUseReader:
     def _call(self, node: ir.Call, found: DefUse) -> None:
         # it says when launches are made, or which
         found.launches |= node.name in host_api.ABOUT_GRAPHS or host_api.takes_a_graph(node)
+        for argument in node.arguments[:1] if host_api.asks_for_gpus(node) else ():
+            if isinstance(root := base_of(argument), ir.AddressOf):
+                self.numbers_of_gpus.add(root.variable)
         if node.name in (ir.CAUGHT, ir.HANDLE):
             found.uses.add(_THROWN)
         if node.name == ir.HANDLE or may_throw(node):
@@ -445,6 +449,9 @@ class _Slicer:
                     for node in ir.walk_expressions(expr) if def_use.launches else ():
                         if isinstance(node, ir.LaunchCall):
                             self._launch(node)
+        for variable in self._reader.numbers_of_gpus:  # one is assumed: which ends programs that want more
+            self._locations.add(variable)
+            self._needed.add(variable)
         self._passed: dict[ir.Stmt, PassedJump] = {}
         self._checks: dict[ir.Stmt, tuple[tuple[ir.Expr, bool], ...]] = {}
         self._given: dict[ir.Variable | ir.Function, frozenset[str]] = {}
