@@ -282,6 +282,15 @@ def test_a_launch_beyond_the_budget_is_one_of_unknown_geometry(tmp_path):
     assert "more steps than are followed" in launch.assumptions[0].message
 
 
+@pytest.mark.parametrize(("shared", "known"), [("s", None), ("512", 512), ("", 0)])
+def test_shared_memory_of_a_launch_beyond_the_budget_is_told(tmp_path, shared, known):
+    given = f", {shared}" if shared else ""
+    text = f"{K}__global__ void other(int n) {{}}\nint main() {{ {TOO_BUSY} k<<<4, 64{given}>>>(s); }}"
+    launch, *_ = launches(tmp_path, text)
+    told = any("dynamic shared memory of k unknown" in one.message for one in launch.assumptions)
+    assert (launch.dynamic_shared_bytes, told) == (known or 0, known is None)
+
+
 def test_what_nothing_calls_is_not_beyond_the_budget(tmp_path):
     unused = "void unused(int n) { k<<<n, 64>>>(n); }"
     text = f"{K}__global__ void other(int n) {{}}\n{unused} int main() {{ {TOO_BUSY} }}"

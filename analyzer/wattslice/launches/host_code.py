@@ -404,4 +404,8 @@ def _lost(instance: LaunchInstance, lost: Mapping[ir.LaunchCall, Unknown]) -> in
 def _unreached(node: ir.LaunchCall, why: Unknown) -> LaunchInstance:
     """A launch that no reading comes to, as the host code has too many steps."""
     arguments = tuple(why for _ in node.arguments)
-    return LaunchInstance(node, (), why, why, 0, arguments, is_certain=True, in_unknown_loop=False, times=why)
+    written = node.shared_bytes
+    shared = 0 if written is None else written.value if isinstance(written, ir.Constant) else why
+    return LaunchInstance(
+        node, (), why, why, shared, arguments, is_certain=True, in_unknown_loop=False, times=why
+    )
