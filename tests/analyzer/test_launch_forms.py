@@ -493,6 +493,18 @@ def test_a_launch_on_the_device_tells_who_makes_it_and_its_numbers(
     assert launch.source is LaunchSource.ASSUMED
 
 
+def test_a_launch_that_is_not_understood_is_assumed_with_the_block_that_stands_there(tmp_path):
+    text = """#include "gone.hpp"
+    const int COUNT = 512;
+    template <typename T> __global__ void k(T *x) {}
+    template <typename T> void Layer<T>::forward(const Blob<T> &b) {
+        k<T><<<BLOCKS_OF(b.count()), COUNT>>>(b.data());
+    }"""
+    (launch,) = launches(tmp_path, text)
+    assert (launch.block, launch.source, launch.times) == ((512, 1, 1), LaunchSource.ASSUMED, None)
+    assert launch.times_unknown.startswith("no launch is read: that of line 5 is left out by #if")
+
+
 def test_a_launch_in_a_comment_is_none(tmp_path):
     path = tmp_path / "a.cu"
     path.write_text(f"{K}// k<<<2, 32>>>(1);\n")

@@ -578,13 +578,15 @@ def _by_launch(kernel: ir.Kernel) -> str:
 # ----------------------------------------------------------------------------- stated defaults
 
 
-class DeviceLaunch(Struct, frozen=True):
-    """A launch in device code: who makes it; grid and block where they are plain numbers."""
+class WrittenLaunch(Struct, frozen=True):
+    """A launch as it stands in the text: grid and block where they are plain numbers; `by`: who makes it, of
+    one in device code.
+    """
 
-    launcher: str
     line: int
     grid: Dim3 | None
     block: Dim3 | None
+    by: str = ""
 
 
 def assumed_launch(
@@ -593,32 +595,31 @@ def assumed_launch(
     *,
     is_c: bool,
     is_read: bool = True,
-    on_device: DeviceLaunch | None = None,
     given_to: tuple[int, str] | None = None,
-    written: int | None = None,
+    written: WrittenLaunch | None = None,
     wanted: Sequence[str] = (),
 ) -> KernelLaunch:
     """The launch of a kernel about which nothing is known; a C function runs in one thread.
 
-    `is_read`: whether all of the file could be read. `on_device`: how device code launches it.
-    `given_to`: the line and name of a call with it that is not followed, which may launch it. `written`: the
-    line of what looks like a launch of it and was not read as one, `wanted`: macros it is there with.
+    `is_read`: whether all of the file could be read. `given_to`: the line and name of a call with it that is
+    not followed, which may launch it. `written`: in device code, or what looks like a launch of it and was
+    not read as one, `wanted`: macros it is there with.
     """
     grid, block = ((1, 1, 1), (1, 1, 1)) if is_c else (default_grid(kernel, gpu), default_block(kernel))
     reason = "nothing in this file calls it from main" if is_c else "no launch in this file"
     what, times = "launch unknown", NOT_FOUND
-    if on_device is not None:
-        grid, block = on_device.grid or grid, on_device.block or block
-        is_known = on_device.grid is not None and on_device.block is not None
-        what = f"{'number' if is_known else _what(on_device.grid, on_device.block)} unknown"
-        times = f"{on_device.launcher} launches it (line {on_device.line})"
+    if written is not None:
+        grid, block = written.grid or grid, written.block or block
+    if written is not None and written.by:
+        is_known = written.grid is not None and written.block is not None
+        what = f"{'number' if is_known else _what(written.grid, written.block)} unknown"
+        times = f"{written.by} launches it (line {written.line})"
         reason = f"{times}, no host code in this file does"
     elif given_to is not None:
         times = reason = f"no launch is read: line {given_to[0]} gives it to {given_to[1]}(), not followed"
     elif written is not None:
-        times = reason = (
-            f"no launch is read: that of line {written} is left out by #if, in a comment, or not understood"
-        )
+        reason = f"no launch is read: that of line {written.line} is left out by #if, in a comment, or not"
+        times = reason = f"{reason} understood"
         if wanted:
             times = reason = f"{reason} (it is there with {' '.join(f'-D {name}' for name in wanted)})"
     reason += "" if is_read else ", as far as it could be read"

@@ -45,7 +45,7 @@ from wattslice.launches.launch import (
     Setting,
 )
 from wattslice.launches.launches import (
-    DeviceLaunch,
+    WrittenLaunch,
     assumed_launch,
     is_of_kernel,
     launched_by,
@@ -317,10 +317,9 @@ def resolve_launches(
                 gpu,
                 is_c=is_c,
                 is_read=is_read,
-                on_device=_launched_on_the_device(program, kernel),
                 given_to=_given_to(program, kernel),
-                written=(line := next(_written(program, kernel), None)),
-                wanted=macros_of(program.source_lines, line),
+                written=(written := _launch_written(program, kernel)),
+                wanted=macros_of(program.source_lines, None if written is None else written.line),
             ),
         )
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
@@ -352,20 +351,23 @@ def _written(program: ir.Program, kernel: ir.Kernel) -> Iterator[int]:
     return (line for line, text in enumerate(program.source_lines, 1) if launch.search(text.split("//")[0]))
 
 
-def _launched_on_the_device(program: ir.Program, kernel: ir.Kernel) -> DeviceLaunch | None:
-    """The first launch in the file by which device code launches the kernel, by the kernel around it."""
+def _launch_written(program: ir.Program, kernel: ir.Kernel) -> WrittenLaunch | None:
+    """What the text of the file has as a launch of the kernel, in device code if there is one: by the kernel
+    around it.
+    """
     told = (d for d in program.diagnostics if d.message == ir.DEVICE_LAUNCH and d.file == program.file)
-    lines = {diagnostic.line for diagnostic in told}
-    line = next((line for line in _written(program, kernel) if line in lines), None)
-    if line is None:
+    on_the_device = {diagnostic.line for diagnostic in told}
+    lines = sorted(_written(program, kernel), key=lambda line: line not in on_the_device)
+    if not lines:
         return None
-    spans = ((one.name, one.span) for one in program.kernels if one.span.file == program.file)
-    around = next((name for name, span in spans if span.line <= line <= span.end_line), None)
+    line, *_ = lines
     text = " ".join(program.source_lines[line - 1 : line + 2])
     found = re.search(rf"\b{re.escape(kernel.name)}\b[^;]*?<<<([^,;]+),([^,;]+?)(?:,[^;]*?)?>>>", text)
     grid, block = (None, None) if found is None else (_plain(program, part) for part in found.groups())
-    launcher = "device code" if around is None else f"kernel {around} on the device"
-    return DeviceLaunch(launcher, line, grid, block)
+    spans = ((one.name, one.span) for one in program.kernels if one.span.file == program.file)
+    around = next((name for name, span in spans if span.line <= line <= span.end_line), None)
+    by = "device code" if around is None else f"kernel {around} on the device"
+    return WrittenLaunch(line, grid, block, by if line in on_the_device else "")
 
 
 def _plain(program: ir.Program, written: str) -> Dim3 | None:
