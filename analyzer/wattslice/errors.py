@@ -54,5 +54,9 @@ class FrontendError(WattsliceError):
         super().__init__(message, path=path, line=line, remedy=remedy)
 
 
+class EmptyFileError(FrontendError):
+    """A source file without any text: among several it is passed over, with a note."""
+
+
 class AbandonedError(FrontendError):
     """A file that takes too long or too much memory: another try at the same text would not help."""

@@ -107,6 +107,18 @@ def test_files_that_hold_nothing_to_analyse(analyze, content, message):
     assert "k.cu" in run.err
 
 
+def test_an_empty_file_among_others_costs_nothing(analyze):
+    Path("k.cu").write_text(kernel("x[0] = 1;"))
+    Path("none.cu").write_bytes(b" \n")
+    run = analyze(".")
+    assert run.status == 0
+    assert [one["name"] for one in json.loads(run.out)["kernels"]] == ["k"]
+    (told,) = [one for one in json.loads(run.out)["diagnostics"] if one["rule"] == "PW001"]
+    assert (told["file"], told["severity"]) == ("none.cu", "note")
+    Path("k.cu").unlink()
+    assert analyze(".").status == 2
+
+
 def test_a_few_latin_letters_in_comments_are_no_obstacle(analyze):
     Path("k.cu").write_bytes(("// für\n" + kernel("x[0] = 1;  // größer")).encode("latin-1"))
     assert analyze("k.cu").status == 0

@@ -9,6 +9,8 @@ import pytest
 
 from wattslice import analyze_text
 
+from .lowered import lower
+
 HEAD = """
 #include <cub/cub.cuh>
 #include <cuda/atomic>
@@ -361,3 +363,28 @@ def test_what_synchronizes_in_shared_memory_takes_its_bytes(of: str, size_bytes:
     text = f"#include <cuda/barrier>\n#include <cuda/pipeline>\nusing T = cuda::{of};\n"
     text += "__global__ void k(int *x) { __shared__ T a, b; x[0] = (int)(long)&a + (int)(long)&b; }"
     assert kernel(text, "k<<<1, 32>>>(0)").resources.shared_bytes_per_block == 2 * size_bytes
+
+
+def test_work_of_a_library_behind_macros_of_a_header_is_told_with_its_library(tmp_path):
+    (tmp_path / "h.h").write_text(
+        "#define cublascall(call) do { int status = (call); if (status) throw 1; } while (0)\n"
+        "#define GEMM(h, ...) CHECK_CUBLAS(cublasSgemm(h, __VA_ARGS__))\n"
+        "#define CHECK_CUBLAS(x) cublasAssert((x))\ninline void cublasAssert(int s) {}\n"
+        "inline void cublasMine(int n) {}\n"
+    )
+    text = """#include "h.h"
+    __global__ void k(float *p) { p[0] = 1; }
+    void f(cublasHandle_t h, float *p) {
+      cublascall(cublasCreate(&h));
+      cublascall(cublasSscal(h, 4, p, p, 1));
+      CHECK_CUBLAS(cublasDgemm(h, p));
+      GEMM(h, p); cublasMine(4); cublasAssert(0);
+      k<<<1, 32>>>(p);
+    }"""
+    said = [one for one in lower(tmp_path, text).diagnostics if one.rule == "PW005"]
+    assert [(one.line, one.message.split("'")[1]) for one in said] == [
+        (5, "cublasSscal"),
+        (6, "cublasDgemm"),
+        (7, "cublasSgemm"),
+    ]
+    assert all(one.message.endswith("not counted: it is that of cuBLAS") for one in said)

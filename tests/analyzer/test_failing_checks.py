@@ -20,6 +20,10 @@ FAILING = [
     ("int n = 0; int m = 2 * n + 3; if (!n) usage(0); k<<<8, 64>>>(m);", (8, None, None)),
     ("int n = 100; if (n % 3 != 0) return 1; k<<<8, 64>>>(7);", (8, 7, None)),
     ("int n = 5; if (n < 8) return 1; k<<<n, 64>>>(7);", (8, 7, None)),  # the nearest that passes
+    ("int n = 100; assert(n % 3 == 0 && \"thirds\"); k<<<8, 64>>>(7);", (8, 7, None)),
+    ("int n = 5; assert(n < 8); k<<<n, 64>>>(7);", (5, 7, 1)),
+    ("int n = atoi(argv[1]); assert(n > 3); k<<<8, 64>>>(7);", (8, 7, 1)),
+    ("int n = 6; assert(n++ > 3); k<<<n, 64>>>(7);", (7, 7, 1)),
     ("int n = 0; if (n == 0) n = 3; k<<<8, 64>>>(n);", (8, 3, 1)),  # no check
     ("int n = 9; if (n == 0) return 1; k<<<8, 64>>>(n);", (8, 9, 1)),  # passed
     ("for (int n = 0; n < 9; n++) { if (n < 2) continue; k<<<8, 64>>>(n); }", (8, 5, 7)),
@@ -30,7 +34,8 @@ FAILING = [
 @pytest.mark.parametrize(("body", "expected"), FAILING)
 def test_what_a_check_does_not_let_pass_is_unknown(tmp_path, body, expected):
     head = (
-        "#include <cstdio>\n#include <cstdlib>\n#include <unistd.h>\nstruct S { int n; };\n"
+        "#include <cassert>\n#include <cstdio>\n#include <cstdlib>\n#include <unistd.h>\n"
+        "struct S { int n; };\n"
         "__global__ void k(int n) {}\nvoid usage(int code) { puts(\"usage\"); if (code) exit(1); exit(2); }\n"
     )  # fmt: skip
     (launch,) = launches(tmp_path, f"{head}int main(int argc, char **argv) {{ {body} }}")

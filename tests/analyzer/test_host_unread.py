@@ -487,3 +487,40 @@ def test_what_a_weak_pointer_leads_to_may_be_written(tmp_path, made) -> None:
     body = f"auto s = std::make_shared<Own>(); {made} if (auto l = w.lock()) l->v++; k<<<s->v, 32>>>(1);"
     (launch,) = launches(tmp_path, f"{head}int main() {{ {body} }}")
     assert launch.source is LaunchSource.ASSUMED
+
+
+POINTED = """
+#include <array>
+#include <memory>
+#include <vector>
+struct S { int n; };
+struct Net { std::vector<std::shared_ptr<S>> v; };
+typedef std::array<S *, 1> Four;
+void shared(const std::vector<std::shared_ptr<S>> &v);
+void plain(std::vector<S *> v);
+void four(const Four &v);
+void whole(const Net &net);
+void sizes(const std::vector<int> &v);
+__global__ void k(int n) {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_known"),
+    [
+        ("std::vector<std::shared_ptr<S>> v{std::make_shared<S>(S{7})}; shared(v);k<<<v[0]->n, 32>>>(1);", 0),
+        ("std::vector<S *> v{new S{7}}; plain(v); k<<<v[0]->n, 32>>>(1);", 0),
+        ("Four v = {new S{7}}; four(v); k<<<v[0]->n, 32>>>(1);", 0),
+        ("Net a; a.v.push_back(std::make_shared<S>(S{7})); whole(a); k<<<a.v[0]->n, 32>>>(1);", 0),
+        ("std::vector<int> v{7}; sizes(v); k<<<v[0], 32>>>(1);", 1),
+        ("int n = 7; int &r = n; lost::Op f(r); f(); k<<<n, 32>>>(1);", 0),
+        ("S s[1] = {{7}}; auto &r = s[0].n; lost::Op f(r); f(); k<<<s[0].n, 32>>>(1);", 0),
+        ("std::vector<S> s{S{7}}; for (auto &r : s) { lost::Op f(r); f(); } k<<<s[0].n, 32>>>(1);", 0),
+        ("S s[1] = {{7}}; for (auto &r : s) { lost::Op f(r); f(); } k<<<s[0].n, 32>>>(1);", 0),
+        ("int n = 7, m = 8; int &r = m; lost::Op f(r); f(); k<<<n, 32>>>(1);", 1),
+    ],
+)
+def test_what_is_behind_elements_and_references_may_be_written(tmp_path, body: str, is_known: int) -> None:
+    (launch,) = launches(tmp_path, f"{POINTED} int main() {{ {body} }}")
+    assert (launch.source is LaunchSource.HOST_CODE) is bool(is_known)
+    assert launch.grid == (7, 1, 1) or not is_known

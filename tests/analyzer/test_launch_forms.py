@@ -282,6 +282,15 @@ def test_a_launch_beyond_the_budget_is_one_of_unknown_geometry(tmp_path):
     assert "more steps than are followed" in launch.assumptions[0].message
 
 
+@pytest.mark.parametrize(("shared", "known"), [("s", None), ("512", 512), ("", 0)])
+def test_shared_memory_of_a_launch_beyond_the_budget_is_told(tmp_path, shared, known):
+    given = f", {shared}" if shared else ""
+    text = f"{K}__global__ void other(int n) {{}}\nint main() {{ {TOO_BUSY} k<<<4, 64{given}>>>(s); }}"
+    launch, *_ = launches(tmp_path, text)
+    told = any("dynamic shared memory of k unknown" in one.message for one in launch.assumptions)
+    assert (launch.dynamic_shared_bytes, told) == (known or 0, known is None)
+
+
 def test_what_nothing_calls_is_not_beyond_the_budget(tmp_path):
     unused = "void unused(int n) { k<<<n, 64>>>(n); }"
     text = f"{K}__global__ void other(int n) {{}}\n{unused} int main() {{ {TOO_BUSY} }}"
@@ -400,7 +409,7 @@ def test_one_of_perhaps_several_gpus_is_assumed(tmp_path, query):
     }}"""
     a, *b = launches(tmp_path, text)
     assert [(launch.grid[0], launch.source, launch.times) for launch in (a, *b)] == [
-        (4096, LaunchSource.HOST_CODE, 1),
+        (4096, LaunchSource.ASSUMED, 1),
         (3, LaunchSource.HOST_CODE, 1),
         (5, LaunchSource.HOST_CODE, 1),
     ]
@@ -427,6 +436,16 @@ def test_one_gpu_is_told_where_a_program_asks_for_two(tmp_path, grid, blocks, so
     assert any(one.message.startswith(told) for one in launch.assumptions)
 
 
+@pytest.mark.parametrize(("least", "times"), [(1, 1), (2, None)])
+def test_a_program_that_ends_without_two_gpus_launches_nothing(tmp_path, least, times):
+    check = f'int gpus; check(cudaGetDeviceCount(&gpus)); if (gpus < {least}) {{ puts("more"); return 0; }}'
+    head = f'#include <cstdio>\n{K}void check(cudaError_t e) {{ if (e) puts("failed"); }}'
+    (launch,) = launches(tmp_path, f"{head} int main() {{ {check} k<<<4096, 64>>>(7); }}")
+    assert (launch.grid, launch.arguments, launch.times) == ((4096, 1, 1), (7,), times)
+    told = "one GPU assumed: that decides that the program does not launch k"
+    assert (told in [one.message for one in launch.assumptions]) is (times is None)
+
+
 @pytest.mark.parametrize("helper", ["b<<<2, 32>>>(n);", "inner(n);"])
 def test_a_kernel_that_another_launches_is_not_said_to_have_no_launch(tmp_path, helper):
     inner = "__global__ void b(int n);\n__device__ void inner(int n) { b<<<2, 32>>>(n); }"
@@ -438,8 +457,52 @@ def test_a_kernel_that_another_launches_is_not_said_to_have_no_launch(tmp_path, 
     found = {launch.kernel.name: launch.assumptions for launch in launches(tmp_path, text)}
     line = 3 if helper.startswith("b") else 2
     assert found["a"] == ()
-    assert f"device code launches it (line {line}), no host code in this file" in found["b"][0].message
+    who = "kernel a on the device" if helper.startswith("b") else "device code"
+    assert (
+        f"number unknown: {who} launches it (line {line}), no host code in this file" in found["b"][0].message
+    )
     assert "no launch in this file" in found["c"][0].message
+
+
+@pytest.mark.parametrize(
+    ("configuration", "grid", "block", "what"),
+    [
+        ("4, 64", 4, 64, "number unknown"),
+        ("n / SIZE, SIZE", None, 128, "grid unknown"),
+        ("BLOCKS, COUNT, 0, s", 6, 32, "number unknown"),
+        ("n, n / 2", None, None, "grid and block unknown"),
+    ],
+)
+def test_a_launch_on_the_device_tells_who_makes_it_and_its_numbers(
+    tmp_path, configuration, grid, block, what
+):
+    text = f"""#define SIZE 128
+    #define BLOCKS (6)
+    constexpr int COUNT = 32;
+    __global__ void b(int n) {{}}
+    __global__ void a(int n) {{
+        cudaStream_t s;
+        b<<<{configuration}>>>(n);
+    }}
+    int main() {{ a<<<3, 64>>>(1); }}"""
+    (launch,) = (one for one in launches(tmp_path, text) if one.kernel.name == "b")
+    assert launch.times_unknown == "kernel a on the device launches it (line 7)"
+    assert launch.assumptions[0].message.startswith(f"{what}: {launch.times_unknown}, no host code")
+    assert launch.grid[0] == grid or grid is None
+    assert launch.block[0] == block or block is None
+    assert launch.source is LaunchSource.ASSUMED
+
+
+def test_a_launch_that_is_not_understood_is_assumed_with_the_block_that_stands_there(tmp_path):
+    text = """#include "gone.hpp"
+    const int COUNT = 512;
+    template <typename T> __global__ void k(T *x) {}
+    template <typename T> void Layer<T>::forward(const Blob<T> &b) {
+        k<T><<<BLOCKS_OF(b.count()), COUNT>>>(b.data());
+    }"""
+    (launch,) = launches(tmp_path, text)
+    assert (launch.block, launch.source, launch.times) == ((512, 1, 1), LaunchSource.ASSUMED, None)
+    assert launch.times_unknown.startswith("no launch is read: that of line 5 is left out by #if")
 
 
 def test_a_launch_in_a_comment_is_none(tmp_path):

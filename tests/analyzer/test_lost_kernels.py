@@ -225,3 +225,27 @@ def test_a_template_that_nobody_instantiates_has_the_defaults_of_its_parameters(
     notes = [told.message for told in analysis.diagnostics if told.rule == "PW006"]
     assert len(notes) == 2
     assert all("numbers as their defaults or 32, truths as true" in note for note in notes)
+
+
+def test_launches_of_kernels_that_nothing_declares_are_told_by_line(tmp_path: Path) -> None:
+    text = """#include "gone.h"
+    __global__ void known(float *a) { a[threadIdx.x] += 1; }
+    int main() {
+      float *a = 0; void *all[] = {&a};
+      known<<<1, 32>>>(a);
+      plain<<<2, 64>>>(a);
+      shaped<64, float><<<dim3(2), dim3(64)>>>(a);
+      lib::inner<<<2, 64>>>(a);
+      cudaLaunchKernel((void *)given, 2, 64, all, 0, 0);
+      // talked<<<1, 1>>>(a);
+    }"""
+    told = [d for d in lower(tmp_path, text).diagnostics if "nothing declares" in d.message]
+    names = ("plain", "shaped", "inner", "given")
+    assert [(d.rule, d.line) for d in told] == [("PW001", 6), ("PW001", 7), ("PW001", 8), ("PW001", 9)]
+    assert all(f"launch of '{name}'" in entry.message for name, entry in zip(names, told, strict=True))
+
+
+def test_a_launch_of_what_a_header_has_is_no_unknown_one(tmp_path: Path) -> None:
+    (tmp_path / "k.cuh").write_text("__global__ void k(float *a) { a[threadIdx.x] = gone(1); }")
+    text = '#include "k.cuh"\nint main() { float *a = 0; k<<<1, 32>>>(a); }'
+    assert not [d for d in lower(tmp_path, text).diagnostics if "nothing declares" in d.message]

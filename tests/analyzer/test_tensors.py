@@ -69,6 +69,8 @@ SET_SIZES = (
     ("x.contiguous().to(torch::kFloat).size(2)", ["x.size2=300"], 2),
     ("torch::empty({3, x.size(0)}).numel()", ["x.size0=100"], 2),
     ("torch::zeros({5, 1024}).size(1)", [], 4),
+    ("torch::zeros(700).numel()", [], 3),
+    ("torch::full(x.size(0), 7).size(0)", ["x.size0=700"], 3),
     ("torch::zeros({5, 300}).size(-1)", [], 2),
     ("x.transpose(0, 1).size(0)", ["x.size1=300"], 2),
     ("x.permute({2, 0, 1}).size(0)", ["x.size2=300"], 2),

@@ -845,6 +845,11 @@ def _memory_of_gpu(memory: Memory, gpu: Gpu, node: ir.Call, arguments: _Argument
     return 0
 
 
+def asks_for_gpus(node: ir.Call) -> bool:
+    """Whether a call asks how many GPUs there are."""
+    return _EFFECTS.get(node.name) is _number_of_gpus
+
+
 def doubt_gpus(memory: Memory) -> None:
     """There may be any number of GPUs."""
     memory.set_cell(memory.global_named(GPUS), 0, Unknown("the number of GPUs", likely=1, least=1))

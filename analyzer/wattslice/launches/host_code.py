@@ -22,7 +22,7 @@ from wattslice.launches.call_graph import call_graph
 from wattslice.launches.command_line import doubt_environment
 from wattslice.launches.data_files import DataFiles
 from wattslice.launches.evaluator import BudgetExceededError
-from wattslice.launches.instances import TIMES_OF, LaunchInstance, values_of, without_dead
+from wattslice.launches.instances import GEOMETRY_OF, TIMES_OF, LaunchInstance, values_of, without_dead
 from wattslice.launches.interpreter import Interpreter
 from wattslice.launches.layouts import NUMBERS, scalars_of
 from wattslice.launches.memory import Memory, SizesAsked, Storage, Unknown
@@ -103,9 +103,6 @@ class HostCode:
         if len(self._programs) >= MAX_CALLERS:
             found = [replace(i, times=_NOT_EVERY_PROGRAM) for i in found]
         return tuple(found)
-
-
-GEOMETRY_OF = "the grid or block of"
 
 
 def _decided(told: Sequence[LaunchInstance], doubted: Sequence[LaunchInstance]) -> dict[Place, str]:
@@ -407,4 +404,8 @@ def _lost(instance: LaunchInstance, lost: Mapping[ir.LaunchCall, Unknown]) -> in
 def _unreached(node: ir.LaunchCall, why: Unknown) -> LaunchInstance:
     """A launch that no reading comes to, as the host code has too many steps."""
     arguments = tuple(why for _ in node.arguments)
-    return LaunchInstance(node, (), why, why, 0, arguments, is_certain=True, in_unknown_loop=False, times=why)
+    written = node.shared_bytes
+    shared = 0 if written is None else written.value if isinstance(written, ir.Constant) else why
+    return LaunchInstance(
+        node, (), why, why, shared, arguments, is_certain=True, in_unknown_loop=False, times=why
+    )

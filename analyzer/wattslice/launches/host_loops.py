@@ -9,7 +9,7 @@ told that they are a sample.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
@@ -52,6 +52,8 @@ SHARE_OF_LOOP = 0.25
 """A counted loop that would take more of the steps that are left is not followed through."""
 STEPS_TO_FOLLOW = 40_000
 """Beside all other steps: for loops of which a few iterations do not tell what the others launch."""
+STEPS_TO_GO_ON = 40_000
+"""Beside these, for loops that no counter alone ends, as `while (true)` with a `return` in it."""
 MOST_SAMPLED = 4
 MOST_PARTS = 4
 """Of a long loop that launches: at the ends of each an iteration is visited; of two in deeper loops."""
@@ -92,7 +94,8 @@ class HostLoops(ControlFlow):
         self._lost: dict[Cell, str] = {}  # what the loop that runs changes, and how that is said
         self._loop_writes: dict[ir.Loop, LoopWrites] = {}
         self._steps_to_follow = STEPS_TO_FOLLOW
-        self._is_following = False  # a loop, with these steps
+        self._steps_to_go_on = STEPS_TO_GO_ON
+        self._is_following = False  # a loop, with such steps
         self._unlike: dict[ir.Loop, int] = {}  # loops that are followed, with the steps of an iteration
         self._too_costly: set[ir.Loop] = set()  # though that was tried
 
@@ -138,6 +141,7 @@ class HostLoops(ControlFlow):
         if trips is not None and trips > limit:
             return self._visit_once(stmt) if self._ends_early(stmt) else self._sample(stmt, trips, start)
         mark, known = start.mark, start.known
+        undo = self._undoing(start) if has_launches and all_of is None else None
         begin, repeats = self.steps_left, 0
         least = 0 if has_launches else begin - MAX_LOOP_STEPS
         is_endless = stmt.condition is None or isinstance(stmt.condition, ir.Constant)
@@ -173,7 +177,35 @@ class HostLoops(ControlFlow):
                 return self._unfinished(stmt, mark, known)
             if not is_short:
                 repeats = repeats + 1 if self.memory.is_as_at(before) else 0
+        if undo is not None and self._may_go_on(stmt):
+            undo()
+            ended, self._steps_to_go_on = self._followed(stmt, MAX_UNCOUNTED_ITERATIONS, self._steps_to_go_on)
+            if ended is not None:
+                return ended
+            undo()
+            self._too_costly.add(stmt)
+            return self._iterate(stmt, is_counted=False)
         return self._unfinished(stmt, mark, known)
+
+    def _may_go_on(self, stmt: ir.Loop) -> bool:
+        """Whether a loop that no counter alone ends is followed further: so far all its tests were known."""
+        is_tried = stmt in self._too_costly or self._is_following or self._is_any
+        return not is_tried and isinstance(self._times, int) and not self._speculating
+
+    def _undoing(self, start: _Start) -> Callable[[], None]:
+        """What goes back to where a loop begins, which is here."""
+        times, jumps, returned = self._times, self._jumps(), list(self._returned)
+        seen, cut = set(self._seen), set(self.cut)
+
+        def undo() -> None:
+            self.memory.roll_back(start.mark)
+            del self.instances[start.known :]
+            self._forget_jumps(jumps)
+            self._returned[:] = returned
+            self._seen, self.cut = set(seen), set(cut)
+            self._times = times
+
+        return undo
 
     def _ends_early(self, stmt: ir.Loop) -> bool:
         return self._writes(stmt).may_end_early or self._may_be_thrown_in(stmt)
@@ -423,17 +455,7 @@ class HostLoops(ControlFlow):
         `start`: of the loop; if it `is_begun`, of one iteration before these. What its test says of each, and
         behind the last, must be what `trips` says: else it is not counted.
         """
-        times, jumps, returned = self._times, self._jumps(), list(self._returned)
-        seen, cut = set(self._seen), set(self.cut)
-
-        def undo() -> None:
-            self.memory.roll_back(start.mark)
-            del self.instances[start.known :]
-            self._forget_jumps(jumps)
-            self._returned[:] = returned
-            self._seen, self.cut = set(seen), set(cut)
-            self._times = times
-
+        times, undo = self._times, self._undoing(start)
         every = trips + is_begun
         try:
             if stmt in self._unlike and self._is_cheap(stmt, every):
@@ -462,15 +484,21 @@ class HostLoops(ControlFlow):
         """Follow a loop, however long; None where that takes more steps than were counted on."""
         if self._is_following:
             return self._iterate(stmt, is_counted=False, all_of=trips)
-        kept, self._budget = self.steps_left, self._steps_to_follow
-        self._is_following = True
+        flow, self._steps_to_follow = self._followed(stmt, trips, self._steps_to_follow)
+        return flow
+
+    def _followed(self, stmt: ir.Loop, trips: int, steps: int) -> tuple[Flow | None, int]:
+        """How a loop ends, followed with so many steps, None where they do not suffice; those left."""
+        kept, self._budget = self.steps_left, steps
+        self._is_following, flow = True, None
         try:
-            return self._iterate(stmt, is_counted=False, all_of=trips)
+            flow = self._iterate(stmt, is_counted=False, all_of=trips)
         except BudgetExceededError:
-            return None
+            pass
         finally:
             self._is_following = False
-            self._steps_to_follow, self._budget = self.steps_left, kept
+            left, self._budget = self.steps_left, kept
+        return flow, left
 
     @property
     def _steps_of_all(self) -> int:

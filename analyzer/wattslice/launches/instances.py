@@ -28,6 +28,7 @@ class AssumedVariable(Struct, frozen=True):
 
 
 TIMES_OF = "how often the program launches"
+GEOMETRY_OF = "the grid or block of"
 
 
 class Decision(Struct, frozen=True):

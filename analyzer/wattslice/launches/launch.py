@@ -186,6 +186,9 @@ class Contents(Struct, frozen=True):
     pointers: tuple[GivenPointer, ...] = ()
 
 
+NOT_FOUND = "no launch of it was found"
+
+
 class KernelLaunch(Struct, frozen=True):
     """One launch of one kernel: its geometry and everything known about its arguments.
 
@@ -218,7 +221,7 @@ class KernelLaunch(Struct, frozen=True):
     data: tuple[ArrayData, ...] = (EVERYTHING_LIVE,)
     unknown_arguments: tuple[UnknownArgument, ...] = ()
     times: int | None = None
-    times_unknown: str = "no launch of it was found"
+    times_unknown: str = NOT_FOUND
     zeros: tuple[ArrayData, ...] = ()
 
     @property

@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from wattslice import ir
@@ -22,6 +23,7 @@ from wattslice.launches.agreement import extent_of, number_of
 from wattslice.launches.control_flow import NOT_COME
 from wattslice.launches.host_api import ON_THE_DEVICE
 from wattslice.launches.instances import (
+    GEOMETRY_OF,
     TIMES_OF,
     AssumedVariable,
     Geometry,
@@ -37,6 +39,7 @@ from wattslice.launches.kernel_shape import NOTHING, default_block, default_grid
 from wattslice.launches.launch import (
     MAX_BLOCK,
     MAX_GRID,
+    NOT_FOUND,
     About,
     Assumption,
     CapturedValue,
@@ -414,6 +417,7 @@ def _cells(value: Value) -> Iterable[Value]:
 def _source(chosen: LaunchInstance, *, is_run: bool) -> LaunchSource:
     is_assumed = any(variable.is_of_geometry for variable in chosen.assumed)
     is_assumed |= chosen.sample is not None and chosen.sample.is_of_geometry
+    is_assumed |= any(one.what == GEOMETRY_OF and not one.is_of_argc for one in chosen.decided)
     if not is_read(chosen) or is_assumed or not (is_run or chosen.is_as_written):
         return LaunchSource.ASSUMED
     return LaunchSource.HOST_CODE if chosen.given is None else LaunchSource.ARGUMENTS
@@ -574,35 +578,50 @@ def _by_launch(kernel: ir.Kernel) -> str:
 # ----------------------------------------------------------------------------- stated defaults
 
 
+class WrittenLaunch(Struct, frozen=True):
+    """A launch as it stands in the text: grid and block where they are plain numbers; `by`: who makes it, of
+    one in device code.
+    """
+
+    line: int
+    grid: Dim3 | None
+    block: Dim3 | None
+    by: str = ""
+
+
 def assumed_launch(
     kernel: ir.Kernel,
     gpu: Gpu,
     *,
     is_c: bool,
     is_read: bool = True,
-    device_line: int | None = None,
     given_to: tuple[int, str] | None = None,
-    written: int | None = None,
+    written: WrittenLaunch | None = None,
     wanted: Sequence[str] = (),
 ) -> KernelLaunch:
     """The launch of a kernel about which nothing is known; a C function runs in one thread.
 
-    `is_read`: whether all of the file could be read. `device_line`: of device code that launches it.
-    `given_to`: the line and name of a call with it that is not followed, which may launch it. `written`: the
-    line of what looks like a launch of it and was not read as one, `wanted`: macros it is there with.
+    `is_read`: whether all of the file could be read. `given_to`: the line and name of a call with it that is
+    not followed, which may launch it. `written`: in device code, or what looks like a launch of it and was
+    not read as one, `wanted`: macros it is there with.
     """
     grid, block = ((1, 1, 1), (1, 1, 1)) if is_c else (default_grid(kernel, gpu), default_block(kernel))
     reason = "nothing in this file calls it from main" if is_c else "no launch in this file"
-    if device_line is not None:
-        reason = f"device code launches it (line {device_line}), no host code in this file"
+    what, times = "launch unknown", NOT_FOUND
+    if written is not None:
+        grid, block = written.grid or grid, written.block or block
+    if written is not None and written.by:
+        is_known = written.grid is not None and written.block is not None
+        what = f"{'number' if is_known else _what(written.grid, written.block)} unknown"
+        times = f"{written.by} launches it (line {written.line})"
+        reason = f"{times}, no host code in this file does"
     elif given_to is not None:
-        reason = f"no launch is read: line {given_to[0]} gives it to {given_to[1]}(), not followed"
+        times = reason = f"no launch is read: line {given_to[0]} gives it to {given_to[1]}(), not followed"
     elif written is not None:
-        reason = (
-            f"no launch is read: that of line {written} is left out by #if, in a comment, or not understood"
-        )
+        reason = f"no launch is read: that of line {written.line} is left out by #if, in a comment, or not"
+        times = reason = f"{reason} understood"
         if wanted:
-            reason += f" (it is there with {' '.join(f'-D {name}' for name in wanted)})"
+            times = reason = f"{reason} (it is there with {' '.join(f'-D {name}' for name in wanted)})"
     reason += "" if is_read else ", as far as it could be read"
     return KernelLaunch(
         kernel,
@@ -612,7 +631,8 @@ def assumed_launch(
         LaunchSource.ASSUMED,
         None,
         tuple(None for _ in kernel.parameters),
-        assumptions=(_assumed(kernel, grid, block, kernel.span.line, "launch unknown", Unknown(reason)),),
+        assumptions=(_assumed(kernel, grid, block, kernel.span.line, what, Unknown(reason)),),
+        times_unknown=times,
     )
 
 

@@ -1223,6 +1223,10 @@ def _is_lost(value: Value, other: Value) -> bool:
     return value in _SENTINELS and isinstance(other, (int, float)) and other not in (0, 1, -1)
 
 
+_ONE_NUMBER = ("c10::ArrayRef<", "at::ArrayRef<")
+"""Of PyTorch: made of one number they are this number, as in `torch::zeros(n)`."""
+
+
 def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     """The record that `make_float4(...)`, `dim3(...)` or braces build."""
     type_ = node.type
@@ -1233,6 +1237,8 @@ def construct(node: ir.Construct, values: tuple[Value, ...]) -> Value:
     if len(values) == 1 and not node.field_names and isinstance(values[0], whole):
         return values[0]
     cells: dict[int, Value] = {}
+    if type_.name.startswith(_ONE_NUMBER) and len(values) == 1 and node.arguments[0].type.is_integral:
+        return Record({0: values[0]})
     if is_text_object(type_) or type_.name.removeprefix("const ") in TEXT_STREAMS:
         if not is_text_object(type_):
             values = values[:1]  # of a stream, and how it is opened

@@ -4,13 +4,14 @@ Reference computations, checks of results and reports of times make up most host
 Relevant are the statements that launch, that define what a launch's configuration or arguments are computed
 from, and those that decide whether these run. The slice does not follow the order of statements. A check
 without such a statement in it (`if (errors) return 1;`) counts when what it tests is relevant anyway, or is
-constant, also in a function that it is given to; else it is taken to pass. That is told where the environment
-alone decides (`PassedJump`).
+constant, also in a function that it is given to, or the number of GPUs; else it is taken to pass. That is
+told where the environment alone decides (`PassedJump`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TypeVar
 
 from msgspec import Struct, field
@@ -24,6 +25,7 @@ from wattslice.launches.host_api import base_of, symbol_of
 from wattslice.launches.layouts import NUMBERS
 from wattslice.launches.memory import INPUT_STREAMS, TEXT_STREAMS, is_text_object
 from wattslice.launches.tensors import is_check
+from wattslice.patterns import regex
 
 
 class ScalarType(Struct, frozen=True):
@@ -105,6 +107,7 @@ class DefUseReader:
         self._own_addresses: set[ir.Expr] = set()
         self.escaped: set[ir.Variable] = set()
         self.addressed: set[ir.Variable] = set()  # whose addresses somebody takes
+        self.numbers_of_gpus: set[ir.Variable] = set()
         self.references: list[tuple[ir.Variable, ir.Variable]] = []
         self.reached: list[tuple[Location, frozenset[ScalarType]]] = []  # by pointers to elements
 
@@ -167,6 +170,9 @@ class DefUseReader:
     def _call(self, node: ir.Call, found: DefUse) -> None:
         # it says when launches are made, or which
         found.launches |= node.name in host_api.ABOUT_GRAPHS or host_api.takes_a_graph(node)
+        for argument in node.arguments[:1] if host_api.asks_for_gpus(node) else ():
+            if isinstance(root := base_of(argument), ir.AddressOf):
+                self.numbers_of_gpus.add(root.variable)
         if node.name in (ir.CAUGHT, ir.HANDLE):
             found.uses.add(_THROWN)
         if node.name == ir.HANDLE or may_throw(node):
@@ -291,16 +297,39 @@ def _behind(type_: ir.Type) -> frozenset[Location]:
 
 
 def _behind_members(type_: ir.Type, depth: int = 0) -> frozenset[ScalarType]:
-    """What the pointers in a record reach."""
+    """What the pointers in a record reach; of a container of a library, whose elements its name alone tells,
+    anything, if they may be or hold pointers.
+    """
+    if not type_.fields and type_.kind is ir.TypeKind.RECORD and _may_hold_pointers(type_.name):
+        return frozenset((ANYTHING,))
     found: set[ScalarType] = set()
     for member in type_.fields if depth < _DEEPEST_MEMBERS else ():
-        if member.type.kind is ir.TypeKind.POINTER and member.type.element is not None:
-            found |= scalar_types(member.type.element)
-            found |= _behind_members(member.type.element, depth + 1)
-        elif member.type.kind is ir.TypeKind.RECORD:
-            found |= _behind_members(member.type, depth + 1)
+        inner = member.type
+        while inner.kind is ir.TypeKind.ARRAY and inner.element is not None:
+            inner = inner.element
+        if inner.kind is ir.TypeKind.POINTER and inner.element is not None:
+            found |= scalar_types(inner.element)
+            found |= _behind_members(inner.element, depth + 1)
+        elif inner.kind is ir.TypeKind.RECORD:
+            found |= _behind_members(inner, depth + 1)
     return frozenset(found)
 
+
+@lru_cache(maxsize=1024)
+def _may_hold_pointers(name: str) -> bool:
+    """Whether the elements of a container of this name may be more than numbers, texts and containers."""
+    container, _, elements = name.removeprefix("const ").partition("<")
+    is_followed = container in _FOLLOWED and container not in (*INPUT_STREAMS, *TEXT_STREAMS)
+    return is_followed and ("*" in elements or not _PLAIN_WORDS.issuperset(_WORD.findall(elements)))
+
+
+_WORD = regex(r"[A-Za-z_]\w*")
+_NUMBERS_AND_TEXTS = """
+    const unsigned signed char short int long float double bool size_t wchar_t half __half std string
+    basic_string char_traits allocator vector deque list array map set unordered_map unordered_set pair tuple
+    less greater hash equal_to int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
+"""
+_PLAIN_WORDS = frozenset(_NUMBERS_AND_TEXTS.split())
 
 _ARGUMENT_TYPES = (
     *(ScalarType(ir.TypeKind.INT, bits) for bits in (8, 16, 32, 64)),
@@ -420,6 +449,9 @@ class _Slicer:
                     for node in ir.walk_expressions(expr) if def_use.launches else ():
                         if isinstance(node, ir.LaunchCall):
                             self._launch(node)
+        for variable in self._reader.numbers_of_gpus:  # one is assumed: which ends programs that want more
+            self._locations.add(variable)
+            self._needed.add(variable)
         self._passed: dict[ir.Stmt, PassedJump] = {}
         self._checks: dict[ir.Stmt, tuple[tuple[ir.Expr, bool], ...]] = {}
         self._given: dict[ir.Variable | ir.Function, frozenset[str]] = {}

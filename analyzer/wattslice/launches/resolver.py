@@ -21,8 +21,9 @@ from wattslice.launches.agreement import agreed_sizes, steps_of
 from wattslice.launches.assumed_variables import with_assumed_variables
 from wattslice.launches.call_graph import call_graph
 from wattslice.launches.control_flow import NOT_COME
-from wattslice.launches.host_code import ARGC, ENVIRONMENT, GEOMETRY_OF, GPUS, HostCode, Place
+from wattslice.launches.host_code import ARGC, ENVIRONMENT, GPUS, HostCode, Place
 from wattslice.launches.instances import (
+    GEOMETRY_OF,
     Decision,
     LaunchInstance,
     is_read,
@@ -34,6 +35,7 @@ from wattslice.launches.launch import (
     About,
     Assumption,
     ConstantValue,
+    Dim3,
     GivenPointer,
     KernelLaunch,
     LaunchOverride,
@@ -43,6 +45,7 @@ from wattslice.launches.launch import (
     Setting,
 )
 from wattslice.launches.launches import (
+    WrittenLaunch,
     assumed_launch,
     is_of_kernel,
     launched_by,
@@ -314,10 +317,9 @@ def resolve_launches(
                 gpu,
                 is_c=is_c,
                 is_read=is_read,
-                device_line=_launched_on_the_device(program, kernel),
                 given_to=_given_to(program, kernel),
-                written=(line := next(_written(program, kernel), None)),
-                wanted=macros_of(program.source_lines, line),
+                written=(written := _launch_written(program, kernel)),
+                wanted=macros_of(program.source_lines, None if written is None else written.line),
             ),
         )
         chosen = [o for o in overrides.launches if names_kernel(o.kernel, kernel)]
@@ -349,11 +351,34 @@ def _written(program: ir.Program, kernel: ir.Kernel) -> Iterator[int]:
     return (line for line, text in enumerate(program.source_lines, 1) if launch.search(text.split("//")[0]))
 
 
-def _launched_on_the_device(program: ir.Program, kernel: ir.Kernel) -> int | None:
-    """The first line of the file in which device code launches the kernel."""
+def _launch_written(program: ir.Program, kernel: ir.Kernel) -> WrittenLaunch | None:
+    """What the text of the file has as a launch of the kernel, in device code if there is one: by the kernel
+    around it.
+    """
     told = (d for d in program.diagnostics if d.message == ir.DEVICE_LAUNCH and d.file == program.file)
-    lines = {diagnostic.line for diagnostic in told}
-    return next((line for line in _written(program, kernel) if line in lines), None)
+    on_the_device = {diagnostic.line for diagnostic in told}
+    lines = sorted(_written(program, kernel), key=lambda line: line not in on_the_device)
+    if not lines:
+        return None
+    line, *_ = lines
+    text = " ".join(program.source_lines[line - 1 : line + 2])
+    found = re.search(rf"\b{re.escape(kernel.name)}\b[^;]*?<<<([^,;]+),([^,;]+?)(?:,[^;]*?)?>>>", text)
+    grid, block = (None, None) if found is None else (_plain(program, part) for part in found.groups())
+    spans = ((one.name, one.span) for one in program.kernels if one.span.file == program.file)
+    around = next((name for name, span in spans if span.line <= line <= span.end_line), None)
+    by = "device code" if around is None else f"kernel {around} on the device"
+    return WrittenLaunch(line, grid, block, by if line in on_the_device else "")
+
+
+def _plain(program: ir.Program, written: str) -> Dim3 | None:
+    """A number of blocks or threads that stands there, or as what the file defines or declares constant."""
+    name = written.strip()
+    if not name.isdecimal():
+        declared = rf"(?:#\s*define\s+|\bconst(?:expr)?\s+[\w\s]+\b){re.escape(name)}"
+        given = re.compile(rf"{declared}\s*[=(\s]\s*(\d+)\s*\)?\s*(?:;|$)")
+        numbers = {found[1] for line in program.source_lines for found in given.finditer(line)}
+        name = numbers.pop() if len(numbers) == 1 else ""
+    return (int(name), 1, 1) if name and int(name) else None
 
 
 def _are_complete(instances: Sequence[LaunchInstance]) -> bool:

@@ -14,7 +14,7 @@ from wattslice.analysis import Analysis
 from wattslice.config.config import Config
 from wattslice.config.options import Backend
 from wattslice.config.sources import is_ptx
-from wattslice.errors import WattsliceError
+from wattslice.errors import EmptyFileError, WattsliceError
 from wattslice.findings.findings import files_spoken_of
 from wattslice.findings.quoting import Quoter
 from wattslice.findings.suppressions import suppressions_in
@@ -412,6 +412,9 @@ def _analyze_or_report(path: Path, config: Config, kept: Keeper[FileAnalysis] | 
     with recorded() as recording:
         try:
             return _Made(_analyze_and_keep(path, config, kept), recording.inputs)
+        except EmptyFileError as error:
+            where = Diagnostic("PW001", Severity.NOTE, str(path), 0, f"{error.message}: no kernel is in it")
+            return _Made(_unread(path, where), recording.inputs_with(str(path)))
         except WattsliceError as error:
             message = f"{error.message} ({error.remedy})" if error.remedy else error.message
             where = Diagnostic("PW001", Severity.ERROR, str(path), error.line or 0, message)

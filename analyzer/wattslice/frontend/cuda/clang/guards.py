@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from wattslice.errors import FrontendError
+from wattslice.errors import EmptyFileError, FrontendError
 from wattslice.frontend.inputs import file_bytes, note_text
 from wattslice.patterns import regex
 
@@ -76,7 +76,7 @@ def _check_text(path: Path, source: bytes) -> None:
         line = source.count(b"\n", 0, source.index(b"\0")) + 1
         raise FrontendError(path, line, "holds NUL bytes: a binary file?", "name a CUDA source file")
     if not source.strip():
-        raise FrontendError(path, None, "is empty", "name a file that defines a __global__ function")
+        raise EmptyFileError(path, None, "is empty", "name a file that defines a __global__ function")
     try:
         source.decode("utf-8")
     except UnicodeDecodeError as error:

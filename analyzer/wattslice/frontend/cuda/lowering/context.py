@@ -186,7 +186,7 @@ class Body:
         self.holes: list[ir.Diagnostic] = []
         self.assumed: list[ir.Diagnostic] = []
         self.names: dict[int, Binding] = {}
-        # Names of structured bindings, for text that could not be read.
+        # Names of references and structured bindings, for text that could not be read.
         self.bindings: dict[str, Location] = {}
         self.pointees: dict[tuple[Variable, tuple[str, ...]], Pointee] = {}
         # Facts about expressions just built; the expression is kept beside them so that its id stays its own.

@@ -10,8 +10,10 @@ import functools
 import re
 
 from wattslice.frontend.cuda.lowering.lost_kernels import code_of
+from wattslice.frontend.cuda.lowering.macros import DEFINITION
 from wattslice.frontend.cuda.lowering.unit import Unit
 from wattslice.ir import Severity, Span
+from wattslice.patterns import regex
 
 _MOST_TOLD = 100
 _THRUST_WORDS = """
@@ -38,11 +40,19 @@ def _either(words: str) -> str:
     return "|".join(words.split())
 
 
-_LIBRARIES = tuple(b"thrust:: cub:: cublas cufft cusparse cusolver cudnn curand at:: torch::".split())
-"""One of these stands in each call."""
-
-
-_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
+_LIBRARIES = {
+    b"thrust::": "Thrust",
+    b"cub::": "CUB",
+    b"cublas": "cuBLAS",
+    b"cufft": "cuFFT",
+    b"cusparse": "cuSPARSE",
+    b"cusolver": "cuSOLVER",
+    b"cudnn": "cuDNN",
+    b"curand": "cuRAND",
+    b"at::": "PyTorch",
+    b"torch::": "PyTorch",
+}
+"""By what stands in each call."""
 
 
 @functools.cache
@@ -51,7 +61,7 @@ def _call() -> re.Pattern[bytes]:
         rf"""(?<![\w.:>])(?P<name>
       (?:::)?thrust::(?:{_either(_THRUST_WORDS)})
     | (?:::)?cub::Device\w+::\w+
-    | cublas(?!{_NO_WORK})\w+ | cufftExec\w+ | cufftXtExec\w*
+    | cublas(?=[A-Z])(?!{_NO_WORK})\w+ | cufftExec\w+ | cufftXtExec\w*
     | cusparse(?!{_NO_WORK})\w*(?:MV|MM|SV|SM|GEMM|SpGEMM|2\w+|mv|mm)\w*(?<!bufferSize)(?<!BufferSize)
     | cusolver(?:Dn|Sp)(?!{_NO_WORK})\w+(?<!bufferSize)(?<!BufferSize)
     | cudnn\w*(?:Forward|Backward)\w*(?<!Size)(?<!Algorithm_v7)(?<!Dim) | curandGenerate\w+
@@ -62,19 +72,36 @@ def _call() -> re.Pattern[bytes]:
 
 
 def report_library_work(unit: Unit) -> None:
-    """A note (PW005) for each call of the main file."""
+    """A note (PW005) for each call of the main file, also by a macro of the user that makes one."""
     source = unit.parsed.source
-    if not any(library in source for library in _LIBRARIES) or _call().search(source) is None:
+    macros = {name: body for text in unit.texts for name, body in DEFINITION.findall(text)}
+    wrapping = {name: call["name"] for name, body in macros.items() if (call := _call_in(body)) is not None}
+    words = _WORD.findall(source) if wrapping else ()
+    if _call_in(source) is None and wrapping.keys().isdisjoint(words):
         return
     told: set[tuple[bytes, int]] = set()
-    own = set(_MACRO.findall(source))
-    for call in _call().finditer(code_of(source)):
-        name, line = call["name"], source.count(b"\n", 0, call.start()) + 1
-        if (name, line) in told or name in own:
+    code = code_of(source)
+    used = (call for call in _USE.finditer(code) if call["name"] in wrapping) if wrapping else ()
+    for call in (*_call().finditer(code), *used):
+        name, line = call["name"], code.count(b"\n", 0, call.start()) + 1
+        name = wrapping.get(name, name)
+        is_own = name in macros and not macros[name].strip().startswith(name)  # no new version of itself
+        functions = unit.functions_by_name.get(name.decode(), ())
+        if (name, line) in told or is_own or any(one.definition is not None for one in functions):
             continue
         told.add((name, line))
         if len(told) > _MOST_TOLD:
             break
         where = Span(str(unit.parsed.path), line, 1, line)
-        text = f"work of '{name.decode().removeprefix('::')}' on the GPU is not counted: it is a library's"
+        name = name.removeprefix(b"::")
+        library = next(one for begin, one in _LIBRARIES.items() if name.startswith(begin))
+        text = f"work of '{name.decode()}' on the GPU is not counted: it is that of {library}"
         unit.report("PW005", Severity.NOTE, where, text)
+
+
+_USE = regex(rb"\b(?P<name>[A-Za-z_]\w*)\s*\(")
+_WORD = regex(rb"\w+")
+
+
+def _call_in(text: bytes) -> re.Match[bytes] | None:
+    return _call().search(text) if any(library in text for library in _LIBRARIES) else None

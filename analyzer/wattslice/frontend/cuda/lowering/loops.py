@@ -227,12 +227,13 @@ def _host_range(body: Body, variable: Node, source: Node, inner: Node, span: ir.
     )
     if is_written and is_followed(element_type):
         pointer = body.temporary(variable.spelling, start.type, span)
-        body.names[variable.raw.data0] = Cell(
+        named = Cell(
             Read(RegisterPlace(pointer, (), start.type), start.type, span),
             ir.MemorySpace.HOST,
             element_type,
             None,
         )
+        body.names[variable.raw.data0] = body.bindings[variable.spelling] = named
         declared: Stmt = Declare(pointer, start, body.region(), span)
     else:
         element = ir.Variable(
@@ -259,7 +260,7 @@ def _declare_element(body: Body, node: Node, cell: Cell, span: ir.Span) -> list[
     if body.unit.types.is_reference(node.raw):
         pointer = body.temporary(node.spelling, pointer_to(cell.type), span)
         note_pointer(body, pointer, (), cell.address)
-        body.names[node.raw.data0] = Cell(
+        body.names[node.raw.data0] = body.bindings[node.spelling] = Cell(
             Read(RegisterPlace(pointer, (), pointer.type), pointer.type, span),
             cell.space,
             cell.type,

@@ -30,6 +30,7 @@ from wattslice.frontend.cuda.lowering.memory import note_parameter
 from wattslice.frontend.cuda.lowering.statements import as_block
 from wattslice.frontend.cuda.lowering.types import UINT64, decayed, is_wide_record
 from wattslice.frontend.cuda.lowering.unit import Unit, qualified_name
+from wattslice.frontend.cuda.lowering.unknown_kernels import report_unknown_kernels
 from wattslice.frontend.project.conditionals import left_out
 from wattslice.frontend.project.defaults import doubtful_defaults, name_of, other_builds
 from wattslice.ir import (
@@ -94,6 +95,7 @@ def program_of(unit: Unit, earlier: LoweredFunctions | None, wanted: frozenset[s
         declare_exports(unit)
     _report_includes(unit)
     report_library_work(unit)
+    report_unknown_kernels(unit)
     return _program(unit, kernels, hosts)
 
 

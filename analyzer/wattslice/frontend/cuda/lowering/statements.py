@@ -173,6 +173,8 @@ def _expression_statement(body: Body, node: Node) -> list[Stmt]:
     if node.kind >= 200 and node.kind < 280:
         raise LoweringError(f"statement of kind {node.kind} is not supported", node)
     if body.is_host and _is_beside_the_point(body, node := unwrapped(node)):
+        if node.spelling == "assert" and len(node.arguments) == 1:
+            return _asserted(body, node, node.arguments[0])
         return [stmt for effect in _effects_in(body, node) for stmt in lower(body, effect)]
     expr = body.expr(node)
     if isinstance(expr, ir.Call) and expr.name in body.unit.c_kernels and _is_in_main(body):
@@ -185,6 +187,18 @@ def _expression_statement(body: Body, node: Node) -> list[Stmt]:
     stmt = ir.ExprStmt(expr, body.region(), body.span(node))
     macro = _macro_around(body, node, expr) if body.is_host and isinstance(expr, ir.Call) else None
     return [stmt] if macro is None else [_any_times(body, Block((stmt,), body.region(), stmt.span), macro)]
+
+
+def _asserted(body: Body, node: Node, condition: Node) -> list[Stmt]:
+    """What `assert` is: the end of the program unless a condition holds."""
+    span = body.span(node)
+    with body.statement_span(condition):
+        holds = decision(body, condition)
+    end = ir.ExprStmt(ir.Call("abort", "abort", (), ir.VOID, span), body.region(), span)
+    if isinstance(holds, Constant):
+        return [] if holds.value else [end]
+    ends, goes_on = (Block(inner, body.region(), span) for inner in ((end,), ()))
+    return [ir.If(holds, goes_on, ends, body.region(), span)]
 
 
 def _macro_around(body: Body, node: Node, call: ir.Call) -> str | None:
@@ -1098,7 +1112,7 @@ def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) ->
     key = node.raw.data0
     where = body.location(initializer)
     if isinstance(where, RegisterPlace):
-        body.names[key] = where
+        body.names[key] = body.bindings[node.spelling] = where
         return []
     type_ = body.type(node)
     if where is None and body.is_host and must_name_an_object(node.type):
@@ -1119,7 +1133,7 @@ def _declare_reference(body: Body, node: Node, initializer: Node, span: Span) ->
     )
     note_pointer(body, pointer, (), where.address)
     handle = Read(RegisterPlace(pointer, (), pointer.type), pointer.type, span)
-    body.names[key] = Cell(handle, where.space, where.type, where.root)
+    body.names[key] = body.bindings[node.spelling] = Cell(handle, where.space, where.type, where.root)
     return [ir.Declare(pointer, where.address, body.region(), span)]
 
 
