@@ -230,6 +230,11 @@ class Operators(LinearForms):
         if target.kind is TypeKind.BOOL:
             return self.truth(value, source, region)
         is_float = (source.kind is TypeKind.FLOAT, target.kind is TypeKind.FLOAT)
+        truth = self.known.truths.get(value)
+        if source.kind is TypeKind.BOOL and value.access is None:
+            truth = value
+        if truth is not None and target.is_float and target.bits in (32, 64):
+            return self.as_float(truth, target, region)
         if any(is_float):
             if all(is_float) and source.bits == target.bits:
                 return value
@@ -326,6 +331,13 @@ class Operators(LinearForms):
         if value.shape is not Shape.CONSTANT and how == _AS_IT_IS:
             self.known.truths[value] = truth
         return value
+
+    def as_float(self, truth: Value, type_: Type, region: int) -> Value:
+        """A truth as 0 or 1: a comparison of floats gives that number itself (FSET), another one selects it."""
+        is_set = {kind for kind, _ in truth.cost} == {K.FSETP} and type_.bits == 32
+        high = ((K.MOV, 1.0),) if type_.bits == 64 else ()  # the lower half is 0
+        cost = () if is_set else ((K.FSETP, 1.0), *high)
+        return self.plain(("bool to float", type_.bits), region, (truth,), cost, type_.bits)
 
     def unary(self, op: UnaryOp, value: Value, type_: Type, region: int) -> Value:
         """A unary operator; float negation and `!` are modifiers of whatever uses them."""

@@ -255,8 +255,10 @@ def _are_alike(branch: ir.If | ir.Select) -> bool:
             then=ir.Block(statements=(ir.ExprStmt(expr=ir.Assign() as one),)),
             otherwise=ir.Block(statements=(ir.ExprStmt(expr=ir.Assign() as other),)),
         ):
-            is_same = one.op is other.op and is_same_text(one.target, other.target)
-            return is_same and _form(one.value) == _form(other.value)
+            if not is_same_text(one.target, other.target):
+                return False
+            is_loaded_once = is_same_text(one.value, other.value)  # `s += a[k]` or `s -= a[k]`
+            return is_loaded_once or (one.op is other.op and _form(one.value) == _form(other.value))
         case ir.Select(then=one, otherwise=other):
             return _form(one) == _form(other)
         case _:
