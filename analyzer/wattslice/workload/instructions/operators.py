@@ -333,7 +333,7 @@ class Operators(LinearForms):
         return value
 
     def as_float(self, truth: Value, type_: Type, region: int) -> Value:
-        """A truth as 0 or 1: a comparison of floats gives that number itself (FSET), another one selects it."""
+        """A truth as 0 or 1: a comparison of floats gives that itself (FSET), another one selects it."""
         is_set = {kind for kind, _ in truth.cost} == {K.FSETP} and type_.bits == 32
         high = ((K.MOV, 1.0),) if type_.bits == 64 else ()  # the lower half is 0
         cost = () if is_set else ((K.FSETP, 1.0), *high)
