@@ -72,3 +72,17 @@ SPLIT = LOOP.format(IF.format("k < i"))
 def test_only_behind_a_guard_with_nothing_else_that_branches(body, is_split):
     comparisons = lowered(body).number(InstructionKind.ISETP)
     assert (comparisons < 0.4 * 256) is is_split
+
+
+@pytest.mark.parametrize(
+    ("body", "sass"),
+    [
+        (IF.format("k > 0"), 1038),
+        (IF.format("k != 2"), 1038),
+        (IF.format("k == 2"), 212),
+        ("{ if (k == 0) s = x[k]; else s = s * 0.5f + x[k]; }", 832),
+        (IF.format("k == m"), 610),  # each asks
+    ],
+)
+def test_one_copy_in_four_asks_for_a_number(body, sass):
+    assert 0.8 <= lowered(LOOP.format(body)).total / sass <= 1.2

@@ -23,6 +23,7 @@ from wattslice.ir import (
     TypeKind,
     UnaryOp,
 )
+from wattslice.workload.instructions.forwarding import GROUP
 from wattslice.workload.instructions.kinds import Cost, measured
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.value_graph import (
@@ -395,8 +396,12 @@ class Operators(LinearForms):
             type_, wide = INT32 if self.known.widened[a] else UINT32, 1.0
         if op in COMPARISONS:
             signs = self.extended((a, b)) if wide > 1.0 else 0.0
-            cost = ((K.ISETP, wide), (K.SHF, signs)) if signs else ((K.ISETP, wide),)
+            share = self.share_of_copies(op, a, b)
+            cost = ((K.ISETP, wide * share), *(((K.SHF, signs),) if signs else ()))
             compared = self.plain(op, region, (a, b), cost)
+            if share < 1.0:
+                self.known.shares[compared] = share
+                compared.inputs = []  # the counter as each round has it
             is_fixed = b.is_given or b.number is not None
             if op in (BinaryOp.EQ, BinaryOp.NE) and is_fixed and self.is_of_thread(a):
                 self.known.one_thread[compared] = op is BinaryOp.EQ
@@ -430,6 +435,19 @@ class Operators(LinearForms):
                 return self.division(op, a, b, type_, region)
             case _:
                 return self.plain(op, region, (a, b), ((K.SHF, wide),), type_.bits)
+
+    def share_of_copies(self, op: BinaryOp, counter: Value, number: Value) -> float:
+        """How many of the copies of a loop compare: one in four whether a counter by ones is a number, `k == 3`.
+
+        The others know. So they do whether it is past the number that it starts at: `k > 0`.
+        """
+        level, start = counter.place.level, self.known.starts.get(counter)
+        if level is None or start is None or number.number is None or level not in self.stack[-1:]:
+            return 1.0
+        if level.is_unrolled or level.unroll < GROUP or counter.step is None or counter.step.number != 1:
+            return 1.0
+        is_first = (op, number.number - start) in _AT_FIRST
+        return 1.0 / GROUP if is_first or op in (BinaryOp.EQ, BinaryOp.NE) else 1.0
 
     def is_of_thread(self, value: Value) -> bool:
         """Whether a number is an index of the thread in its block, or that and what all of a block have."""
@@ -764,6 +782,10 @@ def _beside(product: Value, factor: Value) -> Value | None:
     if product.shape is Shape.INT_PRODUCT and factor in product.inputs:
         return product.inputs[product.inputs[0] is factor]
     return None
+
+
+_AT_FIRST = ((BinaryOp.GT, 0), (BinaryOp.LE, 0), (BinaryOp.GE, 1), (BinaryOp.LT, 1))
+"""Comparisons with a distance from where a counter starts that tell its first number from all others."""
 
 
 def _conversion(source: Type, target: Type) -> K:

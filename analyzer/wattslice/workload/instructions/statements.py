@@ -302,9 +302,10 @@ class Lowering(Loops):
             meets = meets and any(not level.is_unrolled for level in self.stack)
             # who leaves does not come back
             synchronises = 0.0 if condition.is_uniform or leaves or meets else 2.0
-            cost = ((InstructionKind.BRANCH, 1.0 + synchronises),)
+            share = self.known.shares.get(condition, 1.0)
+            cost = ((InstructionKind.BRANCH, share * (1.0 + synchronises)),)
             if stmt.otherwise is not None:
-                self.decide(guard, stmt.then.region, ((InstructionKind.BRANCH, 1.0),), ())
+                self.decide(guard, stmt.then.region, ((InstructionKind.BRANCH, share),), ())
         self.decide(guard, stmt.region, cost, (condition,))
         outer, around = self.issuer, self.predicated
         if is_predicated and outer is None:
