@@ -437,7 +437,7 @@ class Operators(LinearForms):
                 return self.plain(op, region, (a, b), ((K.SHF, wide),), type_.bits)
 
     def share_of_copies(self, op: BinaryOp, counter: Value, number: Value) -> float:
-        """How many of the copies of a loop compare: one in four whether a counter by ones is a number, `k == 3`.
+        """How many of the copies of a loop ask: one in four whether a counter by ones is a number, `k == 3`.
 
         The others know. So they do whether it is past the number that it starts at: `k > 0`.
         """
