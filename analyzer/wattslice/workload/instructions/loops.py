@@ -152,6 +152,8 @@ class Loops(Expressions):
         self.breakable: list[Value] = []  # the guards of loops and switches around, in this function
         self.is_machine_code = bool(kernel.machine_instructions)
         self.is_fast = bool(kernel.fast_math)
+        # loops that multiply or divide what counts them, and have no copies: whether a barrier is inside
+        self.halving: dict[LoopLevel, bool] = {}
         self.going_round: dict[Loop, frozenset[Variable]] = {}  # counters, of the loops met so far
 
     @abstractmethod
@@ -171,6 +173,9 @@ class Loops(Expressions):
             stride = None
         level = self.level(stmt, steps, stride)
         outer_stack, outer = self.stack, self.guard
+        counters = self.counters_of(stmt).values()
+        if counters and level.copies == 1 and all(step.op not in SUMS for step in counters):
+            self.halving[level] = Trait.BARRIER in facts.has
         if not level.is_unrolled:
             self.cut()
         self.stack, self.guard = (*outer_stack, level), self.scope()
