@@ -34,6 +34,11 @@ def kernel(from_: str, to: str, expression: str) -> str:
         ("short", "float", "a[i] + a[i + 1]", ({K.CONVERSION: 1}, {K.CONVERSION: 1}, {K.INT_TO_FLOAT: 1})),
         ("int", "__half", "__int2half_rn(a[i])", ({K.CONVERSION: 1},) * 3),
         ("int", "float", "a[i] > 3", ({K.FSETP: 1},) * 3),  # FSEL
+        ("int", "float", "2.5f * (a[i] > 3)", ({K.FSETP: 1},) * 3),
+        ("float", "float", "a[i + 7] * (a[i] > 3)", ({K.FSETP: 1},) * 3),  # FSET
+        ("float", "float", "a[i + 7] - !(a[i] > 3) * a[i]", ({K.FSETP: 1},) * 3),
+        ("float", "double", "a[i] > 3", ({K.FSETP: 2},) * 3),
+        ("float", "float", "max(a[i], a[i + 7])", ({K.FSETP: 1},) * 3),  # FMNMX
         ("float", "int", "a[i]", ({K.CONVERSION: 1},) * 3),
         ("float", "double", "a[i]", ({K.WIDE_CONVERSION: 1},) * 3),
         ("long long", "float", "a[i]", ({K.WIDE_CONVERSION: 1},) * 3),

@@ -26,13 +26,14 @@ Change = Callable[[Any, Any], Any]
 
 def rewritten(kernel: ir.Kernel, change: Change) -> ir.Kernel:
     """`kernel` with every node of its body put through `change`, parts first."""
-    body = _rewritten(kernel.body, change)
+    body = rewritten_part(kernel.body, change)
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
-def _rewritten(node: Any, change: Change) -> Any:  # noqa: ANN401 - any node
+def rewritten_part(node: Any, change: Change) -> Any:  # noqa: ANN401 - any node
+    """`node` with every part of it put through `change`, then itself."""
     if isinstance(node, tuple):
-        parts = tuple([_rewritten(part, change) for part in node])  # pyright: ignore[reportUnknownVariableType]
+        parts = tuple([rewritten_part(part, change) for part in node])  # pyright: ignore[reportUnknownVariableType]
         return parts if any(a is not b for a, b in zip(parts, node, strict=True)) else node  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     names = _PARTS.get(cast("type[Any]", type(node)))
     if names is None:
@@ -41,7 +42,7 @@ def _rewritten(node: Any, change: Change) -> Any:  # noqa: ANN401 - any node
     for name in names:
         part = getattr(node, name)
         if type(part) is tuple or type(part) in _PARTS:
-            new = _rewritten(part, change)
+            new = rewritten_part(part, change)
             if new is not part:
                 changed[name] = new
     return change(node, replace(node, **changed) if changed else node)
@@ -55,7 +56,7 @@ def with_values(node: Node, values: Mapping[ir.Variable, ir.Expr]) -> Node:
             return replace(values[new.place.variable], span=new.span)
         return new
 
-    return _rewritten(node, value) if values else node
+    return rewritten_part(node, value) if values else node
 
 
 def is_same_text(one: object, other: object) -> bool:

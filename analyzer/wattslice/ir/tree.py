@@ -698,12 +698,23 @@ class LoopKind(IdentityEnum):
     DO = "do"
 
 
+class Ranges(Struct, frozen=True):
+    """Ranges of a counter, with a loop for each that does anything: `number` of these.
+
+    `passed`: the region of iterations of which some do nothing, in loops that only count.
+    """
+
+    number: int
+    passed: int | None = None
+
+
 class Loop(Struct, frozen=True, eq=False):
     """Any loop: `region` counts entries, `test_region` tests, `step_region` evaluations of the step.
 
     `unroll`: the number in `#pragma unroll N`; 0 for the bare pragma (full); None without a pragma.
     A condition that is missing in the source (`for(;;)`) is None. `is_folded`: no loop of the source, but
-    statements that repeat each other; its counters, tests and steps cost nothing.
+    statements that repeat each other; its counters, tests and steps cost nothing. `ranges`: of its counter,
+    in a loop that the compiler splits.
     """
 
     kind: LoopKind
@@ -717,6 +728,7 @@ class Loop(Struct, frozen=True, eq=False):
     step_region: int
     span: Span
     is_folded: bool = False
+    ranges: Ranges | None = None
 
 
 class Case(Struct, frozen=True, eq=False):

@@ -453,6 +453,11 @@ def _straight_code(call: Intrinsic, *, is_fast: bool) -> float | None:
     return None if InstructionKind.BRANCH in dict(cost) else sum(number for _, number in cost)
 
 
+def calls_branching(call: Intrinsic, *, is_fast: bool) -> bool:
+    """Whether a function computes something and branches for it."""
+    return computes_only(call) and _straight_code(call, is_fast=is_fast) is None
+
+
 def _takes_product(expr: Expr) -> bool:
     """Whether a sum takes a product along."""
     match expr:

@@ -23,6 +23,7 @@ from wattslice.ir.loops import (
     written_below,
 )
 from wattslice.ir.rewriting import is_same_text, rewritten, with_values
+from wattslice.workload.instructions.splitting import with_split_loops
 
 MOST_TESTED = 20
 """A constant bound of no more iterations stays a test beside another one (nvcc 13: 20, not 21)."""
@@ -60,7 +61,7 @@ def with_constants(kernel: ir.Kernel) -> ir.Kernel:
         return kernel
     changed = rewritten(kernel, partial(_without_jumps, kernel.body))
     body = _joining_ends(changed.body)
-    return changed if body is changed.body else replace(changed, body=body)
+    return with_split_loops(changed if body is changed.body else replace(changed, body=body))
 
 
 def _without_jumps(around: ir.Block, old: Any, new: Any) -> Any:  # noqa: ANN401 - any node

@@ -208,7 +208,9 @@ def _plain(name: str) -> str:
 
 
 def _keys(plain: str, working: Type) -> tuple[str, ...]:
-    """What a function of values of type `working` may be called in the table."""
+    """What a function of values of type `working` may be called in the table: `max` of floats is `fmaxf`."""
+    if working.kind is TypeKind.FLOAT and working.bits in (32, 64) and plain in ("max", "min"):
+        plain = f"f{plain}"
     if working.kind is TypeKind.FLOAT and working.bits == 32:
         return plain + "f", plain
     return (f"{plain}.int64", plain) if working.kind is TypeKind.INT and working.bits == 64 else (plain,)

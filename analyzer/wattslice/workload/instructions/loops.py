@@ -131,7 +131,7 @@ def loop_trips(kernel: Kernel, profile: ExecutionProfile) -> TripCounts:
     facts = kernel_facts(with_constants(kernel))
     found: list[tuple[int, float]] = []
     for loop in facts.loops:
-        trips = known.get(loop.region)
+        trips = None if loop.ranges else known.get(loop.region)
         if trips is None and (entries := profile.thread_counts[loop.region]):
             if facts.blocks[loop.body].may_leave and loop.unroll in (None, 1):
                 continue
@@ -152,6 +152,8 @@ class Loops(Expressions):
         self.breakable: list[Value] = []  # the guards of loops and switches around, in this function
         self.is_machine_code = bool(kernel.machine_instructions)
         self.is_fast = bool(kernel.fast_math)
+        # loops that multiply or divide what counts them, and have no copies: whether a barrier is inside
+        self.halving: dict[LoopLevel, bool] = {}
         self.going_round: dict[Loop, frozenset[Variable]] = {}  # counters, of the loops met so far
 
     @abstractmethod
@@ -171,6 +173,9 @@ class Loops(Expressions):
             stride = None
         level = self.level(stmt, steps, stride)
         outer_stack, outer = self.stack, self.guard
+        counters = self.counters_of(stmt).values()
+        if counters and level.copies == 1 and all(step.op not in SUMS for step in counters):
+            self.halving[level] = Trait.BARRIER in facts.has
         if not level.is_unrolled:
             self.cut()
         self.stack, self.guard = (*outer_stack, level), self.scope()
@@ -855,6 +860,11 @@ class Loops(Expressions):
             more += ((InstructionKind.MOV, (level.unroll > PARTIAL_UNROLL) + float(level.left_over > 0)),)
             guard = ((InstructionKind.ISETP, 4.0 + tests), (InstructionKind.BRANCH, 3.0 + tests), *more)
         guard += ((InstructionKind.ISETP, float(len(further))),) * bool(further and counters)
+        if (ranges := stmt.ranges) is not None:
+            guard += tuple((kind, ranges.number * number) for kind, number in _OF_RANGE)
+            if ranges.passed is not None:
+                guard += _OF_RANGE
+                self.decide(self.guard, ranges.passed, _PASSING, ())
         self.decide(self.guard, level.entry_region, guard, () if level.rounds is None else (level.rounds,))
         return None
 
@@ -880,6 +890,24 @@ _DIVIDED = (
     (InstructionKind.LOP, 1.0),
     (InstructionKind.MOV, 1.0),
 )
+
+
+_OF_RANGE = (
+    (InstructionKind.ISETP, 6.0),
+    (InstructionKind.IADD, 8.0),
+    (InstructionKind.MOV, 8.0),
+    (InstructionKind.BRANCH, 8.0),
+)
+"""Where a range of a split loop ends, and on the mean what four copies leave over of it."""
+_PASSING = tuple(
+    (kind, number / FURTHER_UNROLL)
+    for kind, number in (
+        (InstructionKind.IADD, 2.0),
+        (InstructionKind.ISETP, 1.0),
+        (InstructionKind.BRANCH, 1.0),
+    )
+)
+"""What an iteration takes that does nothing."""
 
 
 class _Copies(Struct, frozen=True):

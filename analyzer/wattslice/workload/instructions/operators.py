@@ -23,6 +23,7 @@ from wattslice.ir import (
     TypeKind,
     UnaryOp,
 )
+from wattslice.workload.instructions.forwarding import GROUP
 from wattslice.workload.instructions.kinds import Cost, measured
 from wattslice.workload.instructions.kinds import InstructionKind as K
 from wattslice.workload.instructions.value_graph import (
@@ -230,6 +231,11 @@ class Operators(LinearForms):
         if target.kind is TypeKind.BOOL:
             return self.truth(value, source, region)
         is_float = (source.kind is TypeKind.FLOAT, target.kind is TypeKind.FLOAT)
+        truth = self.known.truths.get(value)
+        if source.kind is TypeKind.BOOL and value.access is None:
+            truth = value
+        if truth is not None and target.is_float and target.bits in (32, 64):
+            return self.as_float(truth, target, region)
         if any(is_float):
             if all(is_float) and source.bits == target.bits:
                 return value
@@ -327,6 +333,13 @@ class Operators(LinearForms):
             self.known.truths[value] = truth
         return value
 
+    def as_float(self, truth: Value, type_: Type, region: int) -> Value:
+        """A truth as 0 or 1: a comparison of floats gives that itself (FSET), another one selects it."""
+        is_set = {kind for kind, _ in truth.cost} == {K.FSETP} and type_.bits == 32
+        high = ((K.MOV, 1.0),) if type_.bits == 64 else ()  # the lower half is 0
+        cost = () if is_set else ((K.FSETP, 1.0), *high)
+        return self.plain(("bool to float", type_.bits), region, (truth,), cost, type_.bits)
+
     def unary(self, op: UnaryOp, value: Value, type_: Type, region: int) -> Value:
         """A unary operator; float negation and `!` are modifiers of whatever uses them."""
         if op is UnaryOp.NOT or (op is UnaryOp.NEGATE and type_.kind is TypeKind.FLOAT):
@@ -383,8 +396,12 @@ class Operators(LinearForms):
             type_, wide = INT32 if self.known.widened[a] else UINT32, 1.0
         if op in COMPARISONS:
             signs = self.extended((a, b)) if wide > 1.0 else 0.0
-            cost = ((K.ISETP, wide), (K.SHF, signs)) if signs else ((K.ISETP, wide),)
+            share = self.share_of_copies(op, a, b)
+            cost = ((K.ISETP, wide * share), *(((K.SHF, signs),) if signs else ()))
             compared = self.plain(op, region, (a, b), cost)
+            if share < 1.0:
+                self.known.shares[compared] = share
+                compared.inputs = []  # the counter as each round has it
             is_fixed = b.is_given or b.number is not None
             if op in (BinaryOp.EQ, BinaryOp.NE) and is_fixed and self.is_of_thread(a):
                 self.known.one_thread[compared] = op is BinaryOp.EQ
@@ -418,6 +435,19 @@ class Operators(LinearForms):
                 return self.division(op, a, b, type_, region)
             case _:
                 return self.plain(op, region, (a, b), ((K.SHF, wide),), type_.bits)
+
+    def share_of_copies(self, op: BinaryOp, counter: Value, number: Value) -> float:
+        """How many of the copies of a loop ask: one in four whether a counter by ones is a number, `k == 3`.
+
+        The others know. So they do whether it is past the number that it starts at: `k > 0`.
+        """
+        level, start = counter.place.level, self.known.starts.get(counter)
+        if level is None or start is None or number.number is None or level not in self.stack[-1:]:
+            return 1.0
+        if level.is_unrolled or level.unroll < GROUP or counter.step is None or counter.step.number != 1:
+            return 1.0
+        is_first = (op, number.number - start) in _AT_FIRST
+        return 1.0 / GROUP if is_first or op in (BinaryOp.EQ, BinaryOp.NE) else 1.0
 
     def is_of_thread(self, value: Value) -> bool:
         """Whether a number is an index of the thread in its block, or that and what all of a block have."""
@@ -752,6 +782,10 @@ def _beside(product: Value, factor: Value) -> Value | None:
     if product.shape is Shape.INT_PRODUCT and factor in product.inputs:
         return product.inputs[product.inputs[0] is factor]
     return None
+
+
+_AT_FIRST = ((BinaryOp.GT, 0), (BinaryOp.LE, 0), (BinaryOp.GE, 1), (BinaryOp.LT, 1))
+"""Comparisons with a distance from where a counter starts that tell its first number from all others."""
 
 
 def _conversion(source: Type, target: Type) -> K:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from wattslice.counting.profile import ExecutionProfile
 from wattslice.ir import (
     BOOL,
+    Assign,
     Binary,
     BinaryOp,
     Block,
@@ -27,9 +28,11 @@ from wattslice.ir import (
     InlinedCall,
     Intrinsic,
     Kernel,
+    Load,
     Logical,
     LogicalOp,
     Loop,
+    MemoryPlace,
     MemorySpace,
     Read,
     Return,
@@ -40,6 +43,8 @@ from wattslice.ir import (
     Unary,
     UnaryOp,
     Variable,
+    children,
+    statement_expressions,
     strip_casts,
     walk_expressions,
     walk_statements,
@@ -294,7 +299,7 @@ class Lowering(Loops):
             self.facts.blocks[arm].is_short_without(partial(self.known_size, arm))
             for arm in (stmt.then, stmt.otherwise)
             if arm is not None
-        ):
+        ) and not self.is_passed_by(stmt):
             cost, is_predicated = (), True
         else:
             leaves = stmt.otherwise is None and isinstance(stmt.then.statements[-1], Return | Break)
@@ -302,9 +307,10 @@ class Lowering(Loops):
             meets = meets and any(not level.is_unrolled for level in self.stack)
             # who leaves does not come back
             synchronises = 0.0 if condition.is_uniform or leaves or meets else 2.0
-            cost = ((InstructionKind.BRANCH, 1.0 + synchronises),)
+            share = self.known.shares.get(condition, 1.0)
+            cost = ((InstructionKind.BRANCH, share * (1.0 + synchronises)),)
             if stmt.otherwise is not None:
-                self.decide(guard, stmt.then.region, ((InstructionKind.BRANCH, 1.0),), ())
+                self.decide(guard, stmt.then.region, ((InstructionKind.BRANCH, share),), ())
         self.decide(guard, stmt.region, cost, (condition,))
         outer, around = self.issuer, self.predicated
         if is_predicated and outer is None:
@@ -330,6 +336,22 @@ class Lowering(Loops):
             if self.known.one_thread.get(condition) is False:
                 self.hide(ONE_THREAD, condition)
         return None
+
+    def is_passed_by(self, stmt: If) -> bool:
+        """Whether an `if` is branched around however short, in a loop that halves or doubles its counter.
+
+        Its arms load from global memory, do more than one sum in shared memory, or ask data what
+        they store there (SASS of nvcc 13: the guards of a reduction by a tree). Beside a barrier they store.
+        """
+        if not self.stack or self.stack[-1] not in self.halving:
+            return False
+        for arm in filter(None, (stmt.then, stmt.otherwise)):
+            inside = (self.facts.blocks[i.then] for i in walk_statements(arm) if isinstance(i, If))
+            if self.halving[self.stack[-1]] and not self.facts.blocks[arm].stores:
+                continue
+            if any(facts.stores for facts in inside) or _instructions(arm) > MOST_PASSED:
+                return True
+        return False
 
     def switch(self, stmt: Switch) -> Steps:
         """Lower a switch to a chain of tests."""
@@ -509,6 +531,8 @@ class Lowering(Loops):
         return value
 
 
+MOST_PASSED = 7.0
+"""Loads, stores and sums of an arm that is still predicated there (nvcc 13: not two of each two)."""
 MOST_SELECTED = 3
 """Variables that a branch changes and that are still selected, each by one instruction."""
 _SELECTIONS = {InstructionKind.ISETP, InstructionKind.FSETP}
@@ -544,6 +568,31 @@ def _is_array(key: EnvironmentKey) -> bool:
 
 def _as_moves(selections: Cost, number: float) -> Cost:
     return tuple((InstructionKind.MOV, number * each) for _, each in selections)
+
+
+def _instructions(arm: Block) -> float:
+    """What an arm loads, stores and computes of that, but for indices; no end of it in global memory."""
+    found, stack = 0.0, list[Expr]()
+    for stmt in walk_statements(arm):
+        if not isinstance(stmt, Declare) or stmt.variable.type.is_float:
+            stack += statement_expressions(stmt)
+    while stack:
+        match expr := stack.pop():
+            case Load(place=place):
+                found += 1.0 if place.space is MemorySpace.SHARED else math.inf
+            case Assign(target=MemoryPlace() as place, op=op, value=value):
+                stack.append(value)
+                is_loaded = op is not None  # and added to
+                found += 1.0 + 2.0 * is_loaded
+                if is_loaded and place.space is not MemorySpace.SHARED:
+                    found = math.inf
+            case Binary(op=op):
+                found += op is not BinaryOp.MUL
+                stack += children(expr)
+            case _:
+                found += isinstance(expr, Intrinsic)
+                stack += children(expr)
+    return found
 
 
 _LOWERINGS: dict[type[Stmt], Callable[[Lowering, Any], Steps | None]] = {

@@ -430,6 +430,7 @@ class Knowledge:
         self.components: dict[Value, dict[str, Value]] = {}
         self.changed: dict[Value, tuple[Value, tuple[Value, ...]]] = {}  # as a record was, what is new
         self.starts: dict[Value, float] = {}  # counters of loops, and what they begin with
+        self.shares: dict[Value, float] = {}  # comparisons that not all copies of a loop make: how many do
         self.numbers: dict[Value, Numbers] = {}  # what constants are in each copy of unrolled loops
         # where a lane accesses a matrix tile: where the tile begins, and the places of the lane in it
         self.in_tiles: dict[Value, tuple[Value, tuple[Value, ...]]] = {}
