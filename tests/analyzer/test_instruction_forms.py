@@ -1616,6 +1616,14 @@ def test_a_quotient_by_what_is_cut_to_nothing_is_none():
     assert (quotient(7, 0.5), quotient(7, 0), quotient(-7, 2), quotient(7, -1)) == (0, 0, -3, -7)
 
 
+def test_a_loop_that_is_not_unrolled_waits_for_atomics():
+    """SASS of nvcc 13: a YIELD in each iteration, not for those in shared memory on sm_90."""
+    shared = "__shared__ int s[64]; for (int j = i; j < 99999; j += 256 * n) atomicAdd(&s[a[j] & 63], 1);"
+    waits = {gpu: atomic_mix(shared, gpu).number(K.OTHER) for gpu in ("a100", "h200")}
+    assert waits["a100"] > 1 > waits["h200"]
+    assert atomic_mix(shared.replace("&s", "&h"), "h200").number(K.OTHER) > 1
+
+
 def test_shared_memory_counts_up_by_itself_where_nobody_needs_the_result():
     around = "__shared__ int s; if (threadIdx.x == 0) s = 0; __syncthreads(); {} __syncthreads(); b[i] = s"
     counted = atomic_mix(around.format("atomicAdd(&s, 1);") + ";").total

@@ -253,7 +253,8 @@ class Expressions(Memory):
         cost = _shared_atomic(expr) if place.space is MemorySpace.SHARED else ((K.ATOM, 1.0),)
         result = self.joined([], region)
         loop = next((level for level in reversed(self.stack) if not level.is_unrolled), None)
-        loop = None if loop is None or loop.unroll > 1.0 else loop
+        waits = place.space is not MemorySpace.SHARED or self.waits_for_shared_atomics
+        loop = loop if waits and loop is not None and loop.unroll <= 1.0 else None
         if loop is not None and loop not in self.yielding:
             self.yielding.add(loop)
             self.root(loop.body_region, ((K.OTHER, 1.0),), ())  # YIELD

@@ -118,6 +118,7 @@ def lower(kernel: Kernel, trips: TripCounts, isa: Isa) -> Lowered:
     """
     lowering = Lowering(with_constants(kernel), trips)
     lowering.adds_up_warps = isa in (Isa.F2FP, Isa.I2FP, Isa.LDC)
+    lowering.waits_for_shared_atomics = isa is not Isa.LDC
     drive(lowering, lowering.kernel_body())
     found = charges(lowering.roots, isa)
     return Lowered(

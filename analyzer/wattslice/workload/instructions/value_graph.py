@@ -462,6 +462,7 @@ class Environment:
         self.is_fast = False  # compiled with --use_fast_math
         self.yielding: set[LoopLevel] = set()  # rolled loops with atomics
         self.adds_up_warps = False  # REDUX, of compute capability 8.0 and later
+        self.waits_for_shared_atomics = True  # in a loop that is not unrolled, before compute capability 9.0
         self.is_machine_code = False  # PTX: where what is computed is settled, loads are not joined yet
         # Arrays of the thread, and what is done at unknown indices.
         self.indexed: dict[Variable, list[Value]] = {}
