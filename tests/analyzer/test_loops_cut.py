@@ -11,6 +11,7 @@ import pytest
 from wattslice import ir
 from wattslice.analysis import LaunchSource
 from wattslice.frontend.cuda.read import read_cuda
+from wattslice.launches import host_loops
 from wattslice.launches.host_code import HostCode
 from wattslice.launches.host_loops import HostLoops
 from wattslice.launches.memory import Record
@@ -51,11 +52,32 @@ ANY_NUMBER = [
 ]  # fmt: skip
 
 
+TIMES = [
+    ("a count in the condition", 3), ("a count elsewhere", 10), ("no bound", 13), ("a do loop, another arm", 5),
+    ("a member that a later iteration sets", 130), ("a static", 3), ("a switch", 5), ("an operator", 3),
+    ("a loop in a loop", 9), ("a jump over it", 66), ("a loop behind the loop", 200),
+]  # fmt: skip
+"""How often the host compiler's programs launch, of those that are followed to their end."""
+
+
+@pytest.fixture
+def no_steps(monkeypatch):
+    """No loop is followed to its end that no counter alone ends."""
+    monkeypatch.setattr(host_loops, "STEPS_TO_GO_ON", 0)
+
+
 def text_of(body: str) -> str:
     used = CLOCK * ("Clock" in body) + STEP * ("step(" in body)
     return f"{HEAD} {used} int main() {{ {body} }}"
 
 
+@pytest.mark.parametrize(("name", "times"), TIMES)
+def test_a_loop_that_known_tests_end_is_followed_to_its_end(tmp_path, name, times):
+    (one,) = [one for one in launches(tmp_path, text_of(dict(ANY_NUMBER)[name])) if one.kernel.name == "e"]
+    assert (one.grid, one.times, one.source) == ((5, 1, 1), times, LaunchSource.HOST_CODE)
+
+
+@pytest.mark.usefixtures("no_steps")
 @pytest.mark.parametrize("body", [body for _, body in ANY_NUMBER], ids=[name for name, _ in ANY_NUMBER])
 def test_nobody_knows_how_often_iterations_that_are_not_followed_launch(tmp_path, body):
     found = launches(tmp_path, text_of(body))
@@ -76,6 +98,7 @@ LATER = [
 ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("no_steps")
 @pytest.mark.parametrize(("body", "grid"), LATER)
 def test_a_geometry_is_that_of_an_iteration_that_was_followed(tmp_path, body, grid):
     found = launches(tmp_path, text_of(body))
@@ -99,6 +122,7 @@ def test_the_first_of_many_grids_is_assumed_and_why_the_others_are_not_known_is_
     assert told in one.assumptions[0].message
 
 
+@pytest.mark.usefixtures("no_steps")
 def test_what_no_iteration_changes_is_known_in_all(tmp_path):
     body = "int n = 90; double t = 1; while (t > 1e-4) { t *= 0.95; int m = n / 3; k<<<m, 32>>>(x, m); if (n > 100) e<<<5, 32>>>(x, 7); } while (outside()) e<<<n, 32>>>(x, n);"
     k, e = launches(tmp_path, text_of(body))
@@ -189,6 +213,7 @@ ENDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("no_steps")
 @pytest.mark.parametrize("case", [pytest.param(case[1:], id=case[0]) for case in ENDS])
 def test_where_a_counted_loop_ends(tmp_path, case):
     body, times, value = case
