@@ -607,3 +607,29 @@ void run(B *b) { b->f(); k<<<1, 32>>>(n); }
     assert isinstance(launch.arguments[0], Unknown)
     assert "set in" in launch.arguments[0].reason
     assert lost == ["n"]
+
+
+def test_what_may_be_thrown_is_kept_without_frames(tmp_path, monkeypatch):
+    """They hold all that was tried on the way: hundreds of megabytes in a long `try`."""
+    text = """
+__global__ void k(int n) {}
+void check(int code) { if (code) throw 1; }
+int status();
+int main() {
+    try { check(status()); } catch (int) {}
+    k<<<1, 32>>>(1);
+}
+"""
+    frames: list[object] = []
+    original = ControlFlow._may_throw
+
+    def noted(self, error, why):
+        was_told = error.__traceback__ is not None
+        original(self, error, why)
+        if was_told:
+            frames.append(error.__traceback__)
+
+    monkeypatch.setattr(ControlFlow, "_may_throw", noted)
+    HostCode(program(tmp_path, text), GPU).launches({})
+    assert frames
+    assert not any(frames)

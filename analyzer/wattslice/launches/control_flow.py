@@ -630,7 +630,7 @@ class ControlFlow(Evaluator):
 
     def _may_throw(self, error: LeftError, why: Unknown) -> None:
         if error.names and self._protected and not why.is_option:
-            self._perhaps.append((error, why))
+            self._perhaps.append((error.with_traceback(None), why))  # whose frames hold what was undone
             self._may_have_left(Flow.EXIT, why)
 
     def _way(
