@@ -7,8 +7,11 @@ from __future__ import annotations
 import pytest
 
 from wattslice.analysis import LaunchSource
+from wattslice.launches.control_flow import ControlFlow
+from wattslice.launches.host_code import HostCode
+from wattslice.launches.memory import Unknown
 
-from .geometry import launches
+from .geometry import GPU, launches, program
 
 HEAD = """
 #include <algorithm>
@@ -580,3 +583,53 @@ def test_a_launch_before_main_is_not_one_of_another_entry_point_as_well(tmp_path
     text = "__global__ void k(int n) {} struct M { M(int n) { k<<<n, 32>>>(n); } }; M m(3); int main() {}"
     (launch,) = launches(tmp_path, text)
     assert (launch.grid[0], launch.times) == (3, 1)
+
+
+def test_what_overriders_write_is_lost_once(tmp_path, monkeypatch):
+    """Which of them runs, nobody knows: each variable is lost once, and not once for each of them."""
+    text = """
+__global__ void k(int n) {}
+int n = 7;
+struct B { virtual void f() {} };
+struct C : B { void f() override { n = 8; } };
+struct D : B { void f() override { n = 9; } };
+void run(B *b) { b->f(); k<<<1, 32>>>(n); }
+"""
+    lost: list[str] = []
+    original = ControlFlow._forget_variable
+
+    def noted(self, variable, why, own=None):
+        lost.append(variable.name)
+        original(self, variable, why, own)
+
+    monkeypatch.setattr(ControlFlow, "_forget_variable", noted)
+    (launch,) = HostCode(program(tmp_path, text), GPU).launches({})
+    assert isinstance(launch.arguments[0], Unknown)
+    assert "set in" in launch.arguments[0].reason
+    assert lost == ["n"]
+
+
+def test_what_may_be_thrown_is_kept_without_frames(tmp_path, monkeypatch):
+    """They hold all that was tried on the way: hundreds of megabytes in a long `try`."""
+    text = """
+__global__ void k(int n) {}
+void check(int code) { if (code) throw 1; }
+int status();
+int main() {
+    try { check(status()); } catch (int) {}
+    k<<<1, 32>>>(1);
+}
+"""
+    frames: list[object] = []
+    original = ControlFlow._may_throw
+
+    def noted(self, error, why):
+        was_told = error.__traceback__ is not None
+        original(self, error, why)
+        if was_told:
+            frames.append(error.__traceback__)
+
+    monkeypatch.setattr(ControlFlow, "_may_throw", noted)
+    HostCode(program(tmp_path, text), GPU).launches({})
+    assert frames
+    assert not any(frames)

@@ -9,7 +9,7 @@ nothing else reaches, without lasting effect.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from typing import TypeGuard
 
@@ -394,12 +394,10 @@ class ControlFlow(Evaluator):
                 self.memory.forget_behind(pointer, why)
             self._forget_named(function, why)
 
-    def _forget_named(
-        self, function: ir.Function, why: Unknown, around: Mapping[ir.Variable, Storage] | None = None
-    ) -> None:
-        """What a function may write by names is lost. `around`: what a closure of it names."""
+    def _forget_named(self, function: ir.Function, why: Unknown) -> None:
+        """What a function may write by names is lost."""
         for variable in self._graph.written_by(function):
-            self._forget_variable(variable, why, (around or {}).get(variable))
+            self._forget_variable(variable, why)
 
     def _forget_variable(self, variable: ir.Variable, why: Unknown, own: Storage | None = None) -> None:
         """What a variable holds is lost, and what is behind its pointers. `own`: the one place that it is."""
@@ -632,7 +630,7 @@ class ControlFlow(Evaluator):
 
     def _may_throw(self, error: LeftError, why: Unknown) -> None:
         if error.names and self._protected and not why.is_option:
-            self._perhaps.append((error, why))
+            self._perhaps.append((error.with_traceback(None), why))  # whose frames hold what was undone
             self._may_have_left(Flow.EXIT, why)
 
     def _way(

@@ -682,12 +682,14 @@ class Interpreter(HostLoops):
         """What functions give that are called nobody knows how often: what they launch is not counted, what
         they may write by names is lost. `around`: what a closure of them names.
         """
-        why = Unknown("the result of a function that is not known")
+        why, lost = Unknown("the result of a function that is not known"), dict[ir.Variable, Unknown]()
         for function in sorted(functions, key=lambda function: function.mangled_name):
             if not self._speculating:
                 self.cut.update(self._graph.launches_from(function))
             why = Unknown(f"set in {function.told}, of which not every call is followed", may_stay=True)
-            self._forget_named(function, why, around or {})
+            lost |= dict.fromkeys(self._graph.written_by(function), why)
+        for variable, told in lost.items():  # once: overriders of a function often write the same
+            self._forget_variable(variable, told, (around or {}).get(variable))
         return why
 
     def _lose_references(self, function: ir.Function, given: tuple[ir.Expr, ...]) -> None:
