@@ -62,6 +62,9 @@ SPLIT = LOOP.format(IF.format("k < i"))
         (GUARD + SPLIT.replace("int k = 0", "int k = 1"), False),
         (GUARD + SPLIT.replace("k++", "k += 2"), False),
         (GUARD + SPLIT.replace("int k", "long k"), False),
+        (GUARD + SPLIT.replace("k < i", "k >= m && k <= i"), True),
+        (GUARD + SPLIT.replace("if (k < i)", "if (k > m) if (k < i)"), True),
+        (GUARD + SPLIT.replace("k < i", "k != m && k < i"), False),
         # limits that an iteration computes, two branches, what one select chooses, one load ahead
         *((GUARD + SPLIT.replace("k < i", c), False) for c in ("2 * k < i", "k < i || k > m", "k < i - 3")),
         (GUARD + LOOP.format("{ if (k < i) s += h[k]; if (k > m) s *= x[k]; }"), False),

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wattslice import ir
-from wattslice.ir.loops import LoopShape, shape_of
+from wattslice.ir.loops import LoopShape, conjuncts_of, shape_of
 from wattslice.ir.rewriting import is_same_text, rewritten, rewritten_part
 from wattslice.workload.instructions.code_facts import KernelFacts, Trait, calls_branching, kernel_facts
 
@@ -35,6 +35,7 @@ _OPPOSITE = {
     ir.BinaryOp.EQ: ir.BinaryOp.NE,
     ir.BinaryOp.NE: ir.BinaryOp.EQ,
 }
+_LOWER = (ir.BinaryOp.GT, ir.BinaryOp.GE)
 _BY_ONE = {
     (ir.BinaryOp.LT, ir.BinaryOp.ADD): ir.BinaryOp.LE,
     (ir.BinaryOp.GE, ir.BinaryOp.ADD): ir.BinaryOp.GT,
@@ -199,6 +200,8 @@ def _split(loop: ir.Loop, facts: KernelFacts, *, is_fast: bool) -> ir.Loop:
         return loop
     first, rest, region = _taken_apart(branch.condition)
     op = _compared(first, counter, shape_of(loop))
+    if isinstance(branch, ir.If) and (window := _window(branch, counter, shape_of(loop))) is not None:
+        op, branch, rest = *window, None
     if op is None or _asks_more(branch, rest):
         return loop
     always = ir.Constant(1, ir.BOOL, first.span)
@@ -211,7 +214,7 @@ def _split(loop: ir.Loop, facts: KernelFacts, *, is_fast: bool) -> ir.Loop:
         passed = None if op in (ir.BinaryOp.LT, ir.BinaryOp.NE) else loop.body.region
         ranges = ir.Ranges(2 if op is ir.BinaryOp.NE else 1, passed)
         return replace(loop, body=arm, test_region=arm.region, step_region=arm.region, ranges=ranges)
-    changed = rewritten_part(loop, lambda old, new: decided if old is branch else new)
+    changed = rewritten_part(loop, lambda old, new: decided if old is found[0] else new)
     return replace(changed, ranges=ir.Ranges(2))
 
 
@@ -285,6 +288,27 @@ def _taken_apart(condition: ir.Expr) -> tuple[ir.Expr, ir.Expr | None, int]:
     for one in reversed(others):
         rest = replace(one, left=rest)
     return condition, rest, last.right_region
+
+
+def _window(branch: ir.If, counter: ir.Variable, shape: LoopShape) -> tuple[ir.BinaryOp, ir.If] | None:
+    """Of limits alone that `&&` or one `if` in another joins, one, a lower one where there is any (`k >= lo`
+    of `k >= lo && k < hi`), and the `if` around what they decide. None for others, and for a single one.
+    """
+    inside, found = branch, list[ir.BinaryOp | None]()
+    while True:
+        found += [
+            _compared(e, counter, shape) if holds else None for e, holds in conjuncts_of(inside.condition)
+        ]
+        match inside:
+            case ir.If(then=ir.Block(statements=(ir.If() as inner,)), otherwise=None):
+                inside = inner
+            case _:
+                break
+    is_joined = len(found) > 1 and inside.otherwise is None
+    if not is_joined or not set(found) <= {*_LOWER, ir.BinaryOp.LT, ir.BinaryOp.LE}:
+        return None
+    op = next((op for op in found if op in _LOWER), found[0])
+    return None if op is None else (op, replace(branch, then=inside.then))
 
 
 def _compared(condition: ir.Expr, counter: ir.Variable, shape: LoopShape) -> ir.BinaryOp | None:
