@@ -28,8 +28,13 @@ def kernel(name: str, mangled: str) -> ir.Kernel:
 
 def count_calls(monkeypatch, module: ModuleType, name: str) -> list[None]:
     """One element for each call of a function of the module from here on."""
-    calls, function = [], getattr(module, name)
-    monkeypatch.setattr(module, name, lambda *given: calls.append(None) or function(*given))
+    calls, function = list[None](), getattr(module, name)
+
+    def counted(*given: object) -> object:
+        calls.append(None)
+        return function(*given)
+
+    monkeypatch.setattr(module, name, counted)
     return calls
 
 
