@@ -108,6 +108,7 @@ class DefUseReader:
         self.escaped: set[ir.Variable] = set()
         self.addressed: set[ir.Variable] = set()  # whose addresses somebody takes
         self.numbers_of_gpus: set[ir.Variable] = set()
+        self.asked_for_several: set[ir.Variable] = set()  # compared with what one of a thing is not
         self.references: list[tuple[ir.Variable, ir.Variable]] = []
         self.reached: list[tuple[Location, frozenset[ScalarType]]] = []  # by pointers to elements
 
@@ -151,6 +152,11 @@ class DefUseReader:
                     of = node.operand.type.element
                     if of is not None and of.kind in NUMBERS:  # (char *)numbers
                         self.reached += ((one, scalar_types(type_.element)) for one in scalar_types(of))
+                case ir.Binary(op=op, left=left, right=ir.Constant(value=value)) if op in ir.COMPARISONS:
+                    variable = ir.read_variable(ir.strip_casts(left))
+                    is_of_one = value < 1 or (value == 1 and op in (ir.BinaryOp.LT, ir.BinaryOp.GE))
+                    if variable is not None and not is_of_one:
+                        self.asked_for_several.add(variable)
                 case ir.Construct() if may_throw(node):
                     found.defines.add(_THROWN)
                 case ir.LaunchCall():
@@ -449,7 +455,8 @@ class _Slicer:
                     for node in ir.walk_expressions(expr) if def_use.launches else ():
                         if isinstance(node, ir.LaunchCall):
                             self._launch(node)
-        for variable in self._reader.numbers_of_gpus:  # one is assumed: which ends programs that want more
+        # one is assumed, which ends programs that want more
+        for variable in self._reader.numbers_of_gpus & self._reader.asked_for_several:
             self._locations.add(variable)
             self._needed.add(variable)
         self._passed: dict[ir.Stmt, PassedJump] = {}
