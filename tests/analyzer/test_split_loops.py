@@ -89,3 +89,13 @@ def test_only_behind_a_guard_with_nothing_else_that_branches(body, is_split):
 )
 def test_one_copy_in_four_asks_for_a_number(body, sass):
     assert 0.8 <= lowered(LOOP.format(body)).total / sass <= 1.2
+
+
+def test_a_range_that_does_nothing_is_passed_by():
+    branches = [
+        lowered(GUARD + LOOP.format(IF.format(c))).number(InstructionKind.BRANCH)
+        for c in ("k < i", "k <= i", "k > i", "k != i")
+    ]
+    assert branches == pytest.approx([20, 37, 32, 42], rel=0.4)  # SASS
+    assert branches[1] > branches[0] + 15
+    assert branches[2] > branches[0] + 10
