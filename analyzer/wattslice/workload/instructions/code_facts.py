@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from functools import lru_cache
@@ -496,14 +497,23 @@ def _is_assembly(expr: Expr) -> bool:
 
 
 def _is_division(expr: Expr) -> bool:
-    """Whether `expr` divides by what is no number: not words without a sign, of which it takes few."""
+    """Whether `expr` divides by what is no number: not words without a sign, of which it takes few.
+
+    Floats have a slow path for numbers, too, but for powers of two.
+    """
     match expr:
+        case Binary(left=Constant(), right=Constant()):
+            return False
         case (
             Binary(op=BinaryOp.DIV | BinaryOp.MOD, right=right, operand_type=type_)
             | Assign(op=BinaryOp.DIV | BinaryOp.MOD, value=right, operand_type=type_)
         ):
             is_short = type_.kind is TypeKind.INT and not type_.signed and type_.bits <= 32
-            return not isinstance(strip_casts(right), Constant) and not is_short
+            match strip_casts(right):
+                case Constant(value=value):
+                    return type_.is_float and math.frexp(abs(value))[0] != 0.5
+                case _:
+                    return not is_short
         case _:
             return False
 

@@ -57,6 +57,7 @@ from wattslice.workload.instructions.code_facts import Trait
 from wattslice.workload.instructions.constants import with_constants
 from wattslice.workload.instructions.counters import expr_is_transparent
 from wattslice.workload.instructions.expressions import ONE_THREAD, At, Step, Steps, drive
+from wattslice.workload.instructions.guards import guards_apart
 from wattslice.workload.instructions.kinds import Cost, InstructionCount, InstructionKind, Isa
 from wattslice.workload.instructions.loops import Loops, TripCounts, loop_trips
 from wattslice.workload.instructions.memory import Predicated
@@ -168,6 +169,7 @@ class Lowering(Loops):
         if not self.is_machine_code:
             self.unread = objects(kernel).unread
         self.last = kernel.body.statements[-1] if kernel.body.statements else None
+        self.apart = frozenset[If]() if self.is_machine_code else guards_apart(kernel.body)
         self.calls: list[_Call] = []
         self.issuer: int | None = None  # of the outermost predicated arm being lowered
         self.issuers: dict[int, int] = {}
@@ -277,7 +279,7 @@ class Lowering(Loops):
 
     def branch(self, stmt: If) -> Steps:
         """Lower an `if`, predicated when it is short; `if (a) if (b)` is `if (a && b)`."""
-        is_last = stmt is self.last
+        is_last, is_apart = stmt is self.last, stmt in self.apart
         while stmt.otherwise is None and (inner := _guard_inside(stmt.then)) is not None:
             whole = Logical(LogicalOp.AND, stmt.condition, inner.condition, inner.region, BOOL, inner.span)
             stmt = replace(stmt, condition=whole, then=inner.then)
@@ -300,7 +302,7 @@ class Lowering(Loops):
             self.facts.blocks[arm].is_short_without(partial(self.known_size, arm))
             for arm in (stmt.then, stmt.otherwise)
             if arm is not None
-        ) and not self.is_passed_by(stmt):
+        ) and not (is_apart or self.is_passed_by(stmt)):
             cost, is_predicated = (), True
         else:
             leaves = stmt.otherwise is None and isinstance(stmt.then.statements[-1], Return | Break)
