@@ -38,22 +38,22 @@ def guards_apart(body: Block) -> frozenset[If]:
     while work:
         block, after = work.pop()
         for at, stmt in enumerate(block.statements):
-            behind = (*block.statements[at + 1 :], *after)
             match stmt:
                 case If(then=then, otherwise=otherwise):
+                    behind = (*block.statements[at + 1 :], *after)
                     work += [(arm, behind) for arm in (then, otherwise) if arm is not None]
-                    if otherwise is None and not _waits_before(block.statements[:at]):
+                    if otherwise is None and not _waits_before(block.statements, at):
                         found += [stmt] * _is_apart(then, behind)
                 case Block():
-                    work.append((stmt, behind))
+                    work.append((stmt, (*block.statements[at + 1 :], *after)))
                 case _:
                     pass
     return frozenset(found)
 
 
-def _waits_before(before: tuple[Stmt, ...]) -> bool:
-    """Whether a load in front of a guard may still be under way: nothing has been stored since."""
-    for stmt in reversed(before):
+def _waits_before(statements: tuple[Stmt, ...], at: int) -> bool:
+    """Whether a load in front of the guard at `at` may still be under way: nothing has been stored since."""
+    for stmt in map(statements.__getitem__, range(at - 1, -1, -1)):
         here = _Accesses(stmt)
         if here.stored or here.is_barrier or not isinstance(stmt, Declare | ExprStmt):
             return False
