@@ -69,6 +69,7 @@ def step(text, guard="t < {}"):
         (step("s[t] += s[t + {}];") + "if (t == 0) o[0] = s[0];", 0),
         ("float v = 0; " + step("v += h[t + {}];") + "o[t] = v;", 0),
         ("if (t < 64) g[t] = h[t]; if (t < 32) g[t + 1] = 5.f; o[t] = h[t ^ 1];", 0),
+        ("if (t < n) s[t] = h[t]; __syncthreads(); t = n - t; if (t < n) o[t] = s[threadIdx.x];", 0),
         ("int j = t * n; if (t < 64) g[t] = h[t]; if (t < 32) g[j] = h[j]; o[t] = 1.f;", 0),
     ],
 )
