@@ -69,6 +69,7 @@ def step(text, guard="t < {}"):
         (step("s[t] += s[t + {}];") + "if (t == 0) o[0] = s[0];", 0),
         ("float v = 0; " + step("v += h[t + {}];") + "o[t] = v;", 0),
         ("if (t < 64) g[t] = h[t]; if (t < 32) g[t + 1] = 5.f; o[t] = h[t ^ 1];", 0),
+        ("if (t < n) s[t] = h[t]; __syncthreads(); t = n - t; if (t < n) o[t] = s[threadIdx.x];", 0),
         ("int j = t * n; if (t < 64) g[t] = h[t]; if (t < 32) g[j] = h[j]; o[t] = 1.f;", 0),
     ],
 )
@@ -83,3 +84,12 @@ def test_guards_in_straight_code(body, guards):
     restricted = text.replace("*h", "*__restrict__ h")
     is_free = lower_instructions(*launched(restricted)).number(InstructionKind.BRANCH) < 3
     assert is_free is (guards == 0 or "h[t +" in body)
+
+
+def test_what_a_guard_itself_stores_stays_in_its_place_through_restrict():
+    text = (
+        "__global__ void k(float *__restrict__ g, float *o) { int t = threadIdx.x;"
+        f" {step('g[t] += g[t + {}];')} if (t == 0) o[0] = g[0]; }}\n"
+        "int main() { k<<<1, 32>>>(0, 0); }"
+    )
+    assert lower_instructions(*launched(text)).number(InstructionKind.BRANCH) >= 6

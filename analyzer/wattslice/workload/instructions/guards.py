@@ -76,8 +76,8 @@ def _is_apart(arm: Block, behind: tuple[Stmt, ...]) -> bool:
         is_kept = is_kept or (here.is_barrier and MemorySpace.SHARED in spaces)
         is_last = stmt is behind[-1]
         if isinstance(stmt, If) and (here.loaded or is_last):
-            return is_kept and (is_last or here.indices <= own.indices)
-        if here.loaded or here.calls or not isinstance(stmt, Declare | ExprStmt | If):
+            return is_kept and here.indices <= own.indices
+        if here.loaded or here.calls or here.moves or not isinstance(stmt, Declare | ExprStmt | If):
             return False
     return False
 
@@ -88,7 +88,7 @@ class _Accesses:
     def __init__(self, stmt: Stmt) -> None:
         self.loaded: list[MemoryPlace] = []
         self.stored: list[MemoryPlace] = []
-        self.is_barrier = self.calls = False
+        self.is_barrier = self.calls = self.moves = False
         for one in walk_statements(stmt):
             for expr in chain.from_iterable(map(walk_expressions, statement_expressions(one))):
                 self._add(expr)
@@ -106,6 +106,8 @@ class _Accesses:
             case Assign(target=MemoryPlace() as place, op=op):
                 self.stored.append(place)
                 self.loaded += [place] * (op is not None)
+            case Assign():
+                self.moves = True  # a variable, perhaps one of an index
             case Intrinsic(semantics=Semantics.BARRIER):
                 self.is_barrier = True
             case InlinedCall():
