@@ -505,6 +505,23 @@ def test_a_launch_that_is_not_understood_is_assumed_with_the_block_that_stands_t
     assert launch.times_unknown.startswith("no launch is read: that of line 5 is left out by #if")
 
 
+@pytest.mark.parametrize(
+    ("configuration", "block"),
+    [
+        ("9" * 5000 + ", 64", None),
+        ("9" * 20 + ", 64", 64),
+        ("4, COUNT", 32),
+        ("4, " + " " * 9000 + "64", None),
+    ],
+)
+def test_a_written_launch_is_looked_at_for_numbers_of_blocks_and_threads(tmp_path, configuration, block):
+    text = f"#define \t COUNT\t(32) \n{K}\n#if 0\nvoid f() {{ k<<<{configuration}>>>(1); }}\n#endif\n"
+    (launch,) = launches(tmp_path, text)
+    (plain,) = launches(tmp_path, K)
+    assert launch.block[0] == (block or plain.block[0])
+    assert launch.grid[0] == (4 if "COUNT" in configuration else plain.grid[0])
+
+
 def test_a_launch_in_a_comment_is_none(tmp_path):
     path = tmp_path / "a.cu"
     path.write_text(f"{K}// k<<<2, 32>>>(1);\n")

@@ -362,7 +362,9 @@ def _launch_written(program: ir.Program, kernel: ir.Kernel) -> WrittenLaunch | N
         return None
     line, *_ = lines
     text = " ".join(program.source_lines[line - 1 : line + 2])
-    found = re.search(rf"\b{re.escape(kernel.name)}\b[^;]*?<<<([^,;]+),([^,;]+?)(?:,[^;]*?)?>>>", text)
+    found = re.search(
+        rf"\b{re.escape(kernel.name)}\b[^;]{{,200}}?<<<([^,;]{{,80}}),([^,;]{{,80}}?)(?:,|>>>)", text
+    )
     grid, block = (None, None) if found is None else (_plain(program, part) for part in found.groups())
     spans = ((one.name, one.span) for one in program.kernels if one.span.file == program.file)
     around = next((name for name, span in spans if span.line <= line <= span.end_line), None)
@@ -374,11 +376,15 @@ def _plain(program: ir.Program, written: str) -> Dim3 | None:
     """A number of blocks or threads that stands there, or as what the file defines or declares constant."""
     name = written.strip()
     if not name.isdecimal():
-        declared = rf"(?:#\s*define\s+|\bconst(?:expr)?\s+[\w\s]+\b){re.escape(name)}"
-        given = re.compile(rf"{declared}\s*[=(\s]\s*(\d+)\s*\)?\s*(?:;|$)")
+        declared = rf"(?:#\s{{,9}}define|\bconst(?:expr)?\b[\w\s]{{,40}})\s{{1,9}}{re.escape(name)}"
+        given = re.compile(rf"{declared}[\s=(]{{,9}}(\d{{1,9}})\)?\s{{,9}}(?:;|$)")
         numbers = {found[1] for line in program.source_lines for found in given.finditer(line)}
         name = numbers.pop() if len(numbers) == 1 else ""
-    return (int(name), 1, 1) if name and int(name) else None
+    return (int(name), 1, 1) if len(name) < _DIGITS and name.isdecimal() and int(name) else None
+
+
+_DIGITS = 10
+"""Of no number of blocks or threads: their limits are below."""
 
 
 def _are_complete(instances: Sequence[LaunchInstance]) -> bool:
