@@ -43,6 +43,7 @@ def test_ranges_need_no_test(body, sass):
     assert 0.8 <= lowered(GUARD + LOOP.format(body)).total / sass <= 1.2
 
 
+RANK = "{ if (k < i) { if (x[k] <= 2.f) s += 1.f; } else { if (x[k] < 2.f) s += 1.f; } }"
 SPLIT = LOOP.format(IF.format("k < i"))
 
 
@@ -69,6 +70,14 @@ SPLIT = LOOP.format(IF.format("k < i"))
         *((GUARD + SPLIT.replace("k < i", c), False) for c in ("2 * k < i", "k < i || k > m", "k < i - 3")),
         (GUARD + LOOP.format("{ if (k < i) s += h[k]; if (k > m) s *= x[k]; }"), False),
         (GUARD + LOOP.format("{ float v = x[k]; if (k > i) v = 0.f; s += v; }"), False),
+        (GUARD + LOOP.format(RANK), False),
+        (
+            GUARD
+            + LOOP.format(
+                RANK.replace("else { if (x[k] < 2.f) s += 1.f", "else { if (x[k] < 2.f) s += h[k]")
+            ),
+            True,
+        ),
         (GUARD + LOOP.format("{ float v = x[i] * h[k]; s += k > i ? 0.f : __expf(v); }"), False),
     ],
 )

@@ -9,6 +9,7 @@ from wattslice.workload.instructions import InstructionKind, lower_instructions
 from .source_text import launched
 
 HALVING = "for (int k = blockDim.x / 2; k > 0; k >>= 1)"
+WHOLE = "for (int k = 128; k > 0; k >>= 1)"
 DOUBLING = "for (int k = 1; k < blockDim.x; k *= 2)"
 
 
@@ -34,6 +35,9 @@ DOUBLING = "for (int k = 1; k < blockDim.x; k *= 2)"
         (HALVING, "if (t < k) { s[t] = s[t + k]; q[t] = q[t + k]; }", False),
         (HALVING, "if (t < k) g[t] = s[t + k];", False),
         (HALVING, "if (t < k) g[t + k] = 1.f;", False),
+        (WHOLE, "if (t < k) { if (s[t + k] > s[t]) s[t] = s[t + k]; }", True),
+        (WHOLE, "if (t < k) s[t] += h[t + k];", True),
+        (WHOLE, "if (t < k) { s[t] += s[t + k]; q[t] += q[t + k]; }", False),
         ("for (int k = 0; k < n; k++)", "if (t < k) g[k + t] += h[k];", False),
     ],
 )

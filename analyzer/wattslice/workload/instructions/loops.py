@@ -152,7 +152,7 @@ class Loops(Expressions):
         self.breakable: list[Value] = []  # the guards of loops and switches around, in this function
         self.is_machine_code = bool(kernel.machine_instructions)
         self.is_fast = bool(kernel.fast_math)
-        # loops that multiply or divide what counts them, and have no copies: whether a barrier is inside
+        # loops that multiply or divide what counts them, unrolled whole or not at all: if a barrier is inside
         self.halving: dict[LoopLevel, bool] = {}
         self.going_round: dict[Loop, frozenset[Variable]] = {}  # counters, of the loops met so far
 
@@ -174,7 +174,8 @@ class Loops(Expressions):
         level = self.level(stmt, steps, stride)
         outer_stack, outer = self.stack, self.guard
         counters = self.counters_of(stmt).values()
-        if counters and level.copies == 1 and all(step.op not in SUMS for step in counters):
+        is_alone = level.is_unrolled or level.copies == 1
+        if counters and is_alone and all(step.op not in SUMS for step in counters):
             self.halving[level] = Trait.BARRIER in facts.has
         if not level.is_unrolled:
             self.cut()

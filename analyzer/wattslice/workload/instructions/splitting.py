@@ -262,6 +262,11 @@ def _are_alike(branch: ir.If | ir.Select) -> bool:
                 return False
             is_loaded_once = is_same_text(one.value, other.value)  # `s += a[k]` or `s -= a[k]`
             return is_loaded_once or (one.op is other.op and _form(one.value) == _form(other.value))
+        case ir.If(
+            then=ir.Block(statements=(ir.If(then=one, otherwise=None),)),
+            otherwise=ir.Block(statements=(ir.If(then=other, otherwise=None),)),
+        ):
+            return is_same_text(one, other)  # what is asked of the data is chosen: the rank of a number
         case ir.Select(then=one, otherwise=other):
             return _form(one) == _form(other)
         case _:
@@ -269,10 +274,13 @@ def _are_alike(branch: ir.If | ir.Select) -> bool:
 
 
 def _form(expr: ir.Expr) -> list[object]:
-    """Operations of an expression; of a load that it is one, for then the address is chosen."""
+    """Operations of an expression, any comparison as one; of a load that it is one, for then the address is
+    chosen.
+    """
     if isinstance(ir.strip_casts(expr), ir.Load):
         return [ir.Load]
-    return [(type(one), getattr(one, "op", None)) for one in ir.walk_expressions(expr)]
+    found = ((type(one), getattr(one, "op", None)) for one in ir.walk_expressions(expr))
+    return [(kind, op in _MIRRORED or op) for kind, op in found]
 
 
 def _taken_apart(condition: ir.Expr) -> tuple[ir.Expr, ir.Expr | None, int]:

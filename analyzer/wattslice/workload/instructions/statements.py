@@ -345,14 +345,16 @@ class Lowering(Loops):
 
         Its arms load from global memory, do more than one sum in shared memory, or ask data what
         they store there (SASS of nvcc 13: the guards of a reduction by a tree). Beside a barrier they store.
+        Sums are predicated where the loop is unrolled whole.
         """
         if not self.stack or self.stack[-1] not in self.halving:
             return False
+        most = MOST_SHARED if self.stack[-1].is_unrolled else MOST_PASSED
         for arm in filter(None, (stmt.then, stmt.otherwise)):
             inside = (self.facts.blocks[i.then] for i in walk_statements(arm) if isinstance(i, If))
             if self.halving[self.stack[-1]] and not self.facts.blocks[arm].stores:
                 continue
-            if any(facts.stores for facts in inside) or _instructions(arm) > MOST_PASSED:
+            if any(facts.stores for facts in inside) or _instructions(arm) > most:
                 return True
         return False
 
@@ -536,6 +538,8 @@ class Lowering(Loops):
 
 MOST_PASSED = 7.0
 """Loads, stores and sums of an arm that is still predicated there (nvcc 13: not two of each two)."""
+MOST_SHARED = 1e9
+"""The same of a loop that is unrolled whole: any number, but nothing of global memory."""
 MOST_SELECTED = 3
 """Variables that a branch changes and that are still selected, each by one instruction."""
 _SELECTIONS = {InstructionKind.ISETP, InstructionKind.FSETP}
