@@ -71,6 +71,7 @@ SPLIT = LOOP.format(IF.format("k < i"))
         (GUARD + LOOP.format("{ if (k < i) s += h[k]; if (k > m) s *= x[k]; }"), False),
         (GUARD + LOOP.format("{ float v = x[k]; if (k > i) v = 0.f; s += v; }"), False),
         (GUARD + LOOP.format(RANK), False),
+        (GUARD + LOOP.format("s += k < i ? x[k] <= 2.f : x[k] < 2.f;"), False),
         (
             GUARD
             + LOOP.format(
