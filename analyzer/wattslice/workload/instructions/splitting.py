@@ -19,22 +19,6 @@ from wattslice.ir.rewriting import is_same_text, rewritten, rewritten_part
 from wattslice.workload.instructions.code_facts import KernelFacts, Trait, calls_branching, kernel_facts
 
 _UNSPLIT = frozenset((Trait.BREAK, Trait.EXIT, Trait.RETURN, Trait.NESTED, Trait.BARRIER))
-_MIRRORED = {
-    ir.BinaryOp.LT: ir.BinaryOp.GT,
-    ir.BinaryOp.GT: ir.BinaryOp.LT,
-    ir.BinaryOp.LE: ir.BinaryOp.GE,
-    ir.BinaryOp.GE: ir.BinaryOp.LE,
-    ir.BinaryOp.EQ: ir.BinaryOp.EQ,
-    ir.BinaryOp.NE: ir.BinaryOp.NE,
-}
-_OPPOSITE = {
-    ir.BinaryOp.LT: ir.BinaryOp.GE,
-    ir.BinaryOp.GE: ir.BinaryOp.LT,
-    ir.BinaryOp.GT: ir.BinaryOp.LE,
-    ir.BinaryOp.LE: ir.BinaryOp.GT,
-    ir.BinaryOp.EQ: ir.BinaryOp.NE,
-    ir.BinaryOp.NE: ir.BinaryOp.EQ,
-}
 _LOWER = (ir.BinaryOp.GT, ir.BinaryOp.GE)
 _BY_ONE = {
     (ir.BinaryOp.LT, ir.BinaryOp.ADD): ir.BinaryOp.LE,
@@ -280,7 +264,7 @@ def _form(expr: ir.Expr) -> list[object]:
     if isinstance(ir.strip_casts(expr), ir.Load):
         return [ir.Load]
     found = ((type(one), getattr(one, "op", None)) for one in ir.walk_expressions(expr))
-    return [(kind, op in _MIRRORED or op) for kind, op in found]
+    return [(kind, op in ir.COMPARISONS or op) for kind, op in found]
 
 
 def _taken_apart(condition: ir.Expr) -> tuple[ir.Expr, ir.Expr | None, int]:
@@ -324,21 +308,21 @@ def _compared(condition: ir.Expr, counter: ir.Variable, shape: LoopShape) -> ir.
     condition, holds = ir.strip_casts(condition), True
     while isinstance(condition, ir.Unary) and condition.op is ir.UnaryOp.NOT:
         condition, holds = ir.strip_casts(condition.operand), not holds
-    if not isinstance(condition, ir.Binary) or condition.op not in _MIRRORED:
+    if not isinstance(condition, ir.Binary) or condition.op not in ir.COMPARISONS:
         return None
     op, left, right = condition.op, ir.strip_casts(condition.left), ir.strip_casts(condition.right)
     if isinstance(left, ir.Constant):
-        op, left, right = _MIRRORED[op], right, left
+        op, left, right = ir.MIRRORED[op], right, left
     match left, right:
         case ir.Binary(op=ir.BinaryOp.SUB), ir.Constant(value=0) if left.type.signed:  # `i - k >= 0`
             left, right = ir.strip_casts(left.left), ir.strip_casts(left.right)
         case _:
             pass
     if ir.read_variable(right) is counter:
-        op, left, right = _MIRRORED[op], right, left
+        op, left, right = ir.MIRRORED[op], right, left
     if ir.read_variable(left) is not counter:
         return None
-    op = op if holds else _OPPOSITE[op]
+    op = op if holds else ir.NEGATED[op]
     match right:
         case ir.Binary(op=by, right=ir.Constant(value=1)) if (op, by) in _BY_ONE:
             op, right = _BY_ONE[op, by], ir.strip_casts(right.left)

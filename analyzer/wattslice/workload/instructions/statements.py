@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import Any, cast
@@ -349,7 +350,7 @@ class Lowering(Loops):
         """
         if not self.stack or self.stack[-1] not in self.halving:
             return False
-        most = MOST_SHARED if self.stack[-1].is_unrolled else MOST_PASSED
+        most = sys.float_info.max if self.stack[-1].is_unrolled else MOST_PASSED  # of shared memory
         for arm in filter(None, (stmt.then, stmt.otherwise)):
             inside = (self.facts.blocks[i.then] for i in walk_statements(arm) if isinstance(i, If))
             if self.halving[self.stack[-1]] and not self.facts.blocks[arm].stores:
@@ -538,8 +539,6 @@ class Lowering(Loops):
 
 MOST_PASSED = 7.0
 """Loads, stores and sums of an arm that is still predicated there (nvcc 13: not two of each two)."""
-MOST_SHARED = 1e9
-"""The same of a loop that is unrolled whole: any number, but nothing of global memory."""
 MOST_SELECTED = 3
 """Variables that a branch changes and that are still selected, each by one instruction."""
 _SELECTIONS = {InstructionKind.ISETP, InstructionKind.FSETP}
